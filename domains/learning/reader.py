@@ -34,6 +34,7 @@ from lakatos.experiments.adoption.plausible import (
     rewards_depend,
 )
 from lakatos.experiments.adoption.prepared import computed_cells
+from lakatos.experiments.adoption.read_back import columns_not_read
 from lakatos.experiments.adoption.recognised import missed_cells
 from lakatos.experiments.adoption.row_cells import RowCells, read_part
 from lakatos.experiments.adoption.shown_stimuli import SHOWN, places_of_cells, stimuli_in_sets
@@ -49,6 +50,7 @@ from lakatos.experiments.adoption.signatures import (
     is_clock,
     is_function_of,
     is_running_sum,
+    ranks_rows,
     stays_after_reward,
 )
 from lakatos.experiments.adoption.step_cells import (
@@ -101,6 +103,7 @@ def sequence_of_steps(
         notes: What is assumed is added to them.
     """
     check_reward(cells, columns, notes)
+    _check_file_order(cells, columns, participant, notes)
     if not isinstance(domain, HasOutcomes):
         check_code_of_rewards(cells, columns, notes)
     n_options, needed = number_of_options(columns, domain), _outcomes_of(domain)
@@ -588,6 +591,25 @@ def check_reward(cells: RowCells, columns: AnswerColumns, notes: list[str]) -> N
         f"{cells.name}: {reward} and {', '.join(others[:3])} seem to be what each option paid, and {reward} would be "
         f"the reward of all choices: {way} (participants.columns.feedback)",
     )
+
+
+def _check_file_order(
+    cells: RowCells, columns: AnswerColumns, participant: Array, notes: list[str]
+) -> None:
+    """Question the order of rows that are sorted by the response, or not by their numbers, which nothing reads."""
+    unread = columns_not_read(cells.frame, columns) if not columns.order else []
+    frame = cells.frame.reset_index(drop=True)
+    items = [ColumnSignature(name, frame[name].str.strip()) for name in unread]
+    ranks = [item for item in items if ranks_rows(item, participant)]
+    found = [f"{item.name} numbers them" for item in ranks if not is_clock(item, participant, 1)]
+    said = pd.DataFrame({"who": participant, "said": cells.text(columns.response)})
+    sizes, n_runs = said.value_counts(), (said != said.shift()).any(axis=1).sum()
+    if n_runs == len(sizes) > participant.max() + 1 and sizes.quantile(0.25) > 2:
+        found.append(f"they are sorted by {columns.response}")
+    if found and not columns.order:
+        way = f"--column order={ranks[0].name if ranks else 'COLUMN'} (participants.columns.order)"
+        words = f"{cells.name}: rows seem not to stand in the order of the choices: "
+        question(columns, notes, "row_order", f"{words}{' and '.join(found)}. Say {way}")
 
 
 def check_code_of_rewards(cells: RowCells, columns: AnswerColumns, notes: list[str]) -> None:

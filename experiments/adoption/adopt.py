@@ -655,7 +655,7 @@ def _check_parts(columns: AnswerColumns, domain: Domain) -> None:
 def _check_unread_parts(
     frame: pd.DataFrame, name: str, columns: AnswerColumns, domain: Domain, notes: list[str]
 ) -> None:
-    """Question a column that is called like a part of trials which nothing says, as ``Amb`` is like ``ambiguous``."""
+    """Question a column called like a part of trials that nothing says (``Amb``: ``ambiguous``), or a player's role."""
     parts = known_layout(domain).parts
     still = {
         part: words for part, words in parts.items() if part not in {*columns.stimulus, *SETTINGS}
@@ -663,6 +663,14 @@ def _check_unread_parts(
     for column in columns_not_read(frame, columns) if known_layout(domain).build else ():
         said = sorted(set(frame[column].str.strip()) - {""})
         words = [word for word in words_of(column) if len(word) > 2]
+        is_role = {"own", "other"} <= set(parts) and {"role", "player", "position"} & set(
+            words[-1:]
+        )
+        by_person = frame[column].groupby(frame.get(columns.participant, frame[column])).nunique()
+        if is_role and len(said) == 2 and (by_person == 1).all():
+            told = f"{column} ({', '.join(said)}) is not read: in one role, own payoffs may be the other player's"
+            way = f"Read each role by itself: --column where.{column}={said[0]}"
+            question(columns, notes, "unread_column", f"{name}: {told}. {way}")
         part = next((own for own in still if any(own.startswith(word) for word in words)), "")
         if part and 2 <= len(said) <= MOST_CELLS_NAMED:
             question(

@@ -15,11 +15,15 @@ from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.signatures import (
     ITEMS,
     SCHEDULES,
+    ColumnSignature,
+    counts_choices,
+    counts_up,
     participant_by_values,
+    ranks_rows,
     table_signature,
 )
 from lakatos.experiments.adoption.step_cells import is_reward_in_words
-from lakatos.experiments.adoption.tables import numbers_of
+from lakatos.experiments.adoption.tables import numbers_of, places_of
 
 NAMES: dict[str, str] = {
     "participant": "participant subject subj sub pid person worker ppt ppn prolific responder respondent user vp vpn "
@@ -144,6 +148,7 @@ def summary_of(frame: pd.DataFrame, name: str) -> ColumnSummary:
 def meanings_of(frame: pd.DataFrame, summaries: Sequence[ColumnSummary]) -> dict[str, str]:
     """The meaning that each column's name suggests; each meaning goes to the column whose name tells it best."""
     found: dict[str, str] = {}
+    counts: list[str] = []
     names = set(without_practice(frame).columns)
     has_ids = any(_is_id_of_rows(item, len(frame)) for item in summaries)
     for meaning, words in NAMES.items():
@@ -151,6 +156,8 @@ def meanings_of(frame: pd.DataFrame, summaries: Sequence[ColumnSummary]) -> dict
         for item in summaries:
             said = words_of(item.name)
             hits = [place for place, word in enumerate(words.split()) if _names_it(said, word)]
+            if hits and meaning == "response" and _counts_rows(frame, found, item):
+                counts, hits = [*counts, item.name], []
             if meaning == "response_time" and "time" in said and TIMED & set(said):
                 hits = [0]
             if hits and item.name not in found and item.name in names and _can_be(item, meaning):
@@ -161,6 +168,8 @@ def meanings_of(frame: pd.DataFrame, summaries: Sequence[ColumnSummary]) -> dict
                 ranked.append((is_none, hits[0], is_other, len(said), item.name))
         if ranked:
             found[min(ranked)[-1]] = meaning
+    if len(counts) == 1 and "order" not in found.values():
+        found.setdefault(counts[0], "order")
     _add_roles_by_values(frame, found)
     who = next((name for name, meaning in found.items() if meaning == "participant"), "")
     for item in summaries:
@@ -168,6 +177,19 @@ def meanings_of(frame: pd.DataFrame, summaries: Sequence[ColumnSummary]) -> dict
         if of_people and (not who or _is_fixed(frame, who, item.name)):
             found[item.name] = "attribute of people"
     return found
+
+
+def _counts_rows(frame: pd.DataFrame, found: Mapping[str, str], item: ColumnSummary) -> bool:
+    """Whether a column numbers the rows of each participant, as ``decision`` may, and so is no response."""
+    who = next((name for name, meaning in found.items() if meaning == "participant"), "")
+    if not who or not item.numeric or item.name in found:
+        return False
+    column, person = _signature(frame, item.name), places_of(frame[who])
+    return counts_up(column, person) or ranks_rows(column, person)
+
+
+def _signature(frame: pd.DataFrame, name: str) -> ColumnSignature:
+    return ColumnSignature(name, frame[name].str.strip().reset_index(drop=True))
 
 
 def _is_id_of_rows(item: ColumnSummary, n_rows: int) -> bool:
@@ -200,17 +222,9 @@ def _add_roles_by_values(frame: pd.DataFrame, found: dict[str, str]) -> None:
         who = next(name for name, meaning in found.items() if meaning == "participant")
         named = [name for name, meaning in found.items() if meaning == "experiment"]
         for name in named:
-            if _counts_choices(frame, who, name):
+            column, person = _signature(frame, name), places_of(frame[who])
+            if len(column.distinct) > FEWEST_NUMBERS and counts_choices(column, person):
                 del found[name]
-
-
-def _counts_choices(frame: pd.DataFrame, who: str, name: str) -> bool:
-    """Whether a column counts the choices of each participant, as ``Task`` does in files of conjoint analyses."""
-    numbers = numbers_of(frame[name])
-    if numbers.isna().any() or numbers.nunique() <= FEWEST_NUMBERS:
-        return False
-    steps = numbers.groupby(frame[who], sort=False).diff().dropna()
-    return bool(len(steps)) and bool(((steps == 0) | (steps == 1)).mean() > 0.95)
 
 
 def _names_it(said: Sequence[str], word: str) -> bool:

@@ -51,7 +51,7 @@ from lakatos.experiments.adoption.mapping import (
 from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.option_code import TRUTH, code_of_pair
 from lakatos.experiments.adoption.option_kind import KINDS
-from lakatos.experiments.adoption.own_tasks import NOT_READ
+from lakatos.experiments.adoption.own_tasks import NOT_READ, gift_of
 from lakatos.experiments.adoption.plausible import bad_rows_in_words, rows_that_count
 from lakatos.experiments.adoption.prepared import (
     AlternativeRows,
@@ -512,7 +512,8 @@ def _described(source: AnswerTable, domain: Domain | None, said: AnswerColumns) 
     items = "" if mapping.wide else items_in_words(table.frame, mapping.participant)
     games = "" if mapping.wide else games_in_words(table.frame, mapping.participant)
     if domain is not None and scale_of(domain) is None and mapping.response == "?":
-        named = columns_of_labels(table, domain)
+        signature = table_signature(table.frame, meanings)
+        named = columns_of_labels(table, domain) or gift_of(signature, mapping.stimulus)
         mapping = mapping.model_copy(update={"response": named[0] if len(named) == 1 else "?"})
     if isinstance(domain, HasOutcomes):
         mapping = with_outcomes(mapping, meanings, table, domain)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from lakatos.experiments.adoption.cell_units import dated_amounts
+from lakatos.experiments.adoption.mapping import leaves_of
 from lakatos.experiments.adoption.names import CHOICES, words_of
 from lakatos.experiments.adoption.option_code import DECLARE
 from lakatos.experiments.adoption.plausible import marks_of_missing
@@ -338,6 +340,14 @@ def _gift(table: TableSignature) -> tuple[str, str] | None:
     coins = coins or [item for item in numbers if item.is_whole and item not in given]
     fits = [(a, b) for a in given for b in coins if a is not b and is_not_above(a.values, b.values)]
     return (fits[0][0].name, fits[0][1].name) if len(fits) == 1 else None
+
+
+def gift_of(table: TableSignature, stimulus: Mapping[str, Any]) -> list[str]:
+    """The response in a task of gifts out of a column of coins, also as what is not kept; none where it is unclear."""
+    given, coins = _gift(table) or ("", "")
+    if not given.isidentifier() or f"{coins} - 0" not in leaves_of(stimulus):
+        return []
+    return [f"{coins} - {given}" if set(words_of(given)) & KEPT else given]
 
 
 def _estimate(table: TableSignature) -> tuple[str, str] | None:

@@ -69,11 +69,11 @@ UNITS_OF_DELAYS = {word: unit for unit in DAYS for word in (unit, unit.removesuf
 MOST_UNITS = 6
 PRACTICE = {
     "practice", "prac", "warmup", "instruction", "instructions", "demo", "uebung", "oefening", "oefen",
-    "entrainement", "aufwaermen", "ejercicio", "practica", "tutorial",
+    "entrainement", "aufwaermen", "ejercicio", "practica", "tutorial", "uebungsblock", "demonstration",
 }  # fmt: skip
 TRAINING, MAIN = (
-    {"training", "train", "prueba", "entrenamiento"},
-    {"main", "experiment", "exp", "real", "task", "haupt", "experimental", "principal"},
+    {"training", "train", "prueba", "entrenamiento", "trainingsblock", "essai", "ensayo"},
+    {"main", "experiment", "exp", "real", "task", "haupt", "experimental", "principal", "test"},
 )
 """Words for practice where the other rows are called the main part; elsewhere training may be part of the task."""
 """Words in names and cells of columns that tell trials that do not count from the others."""
@@ -351,6 +351,9 @@ def rows_that_do_not_count(
     if not odd and any(flag <= named and named - flag <= BESIDE_FLAGS for flag in CHECKS):
         odd = [cell for cell in said if len(said) == 2 and cell.casefold() in YES]
     odd = odd or [cell for cell in said if words[cell] & CHECK_CELLS]
+    if not odd and ("forced" in named or any("free" in own for own in words.values())):
+        odd = [c for c in said if words[c] & ({"forced"} | (YES if "forced" in named else set()))]
+        what = "forced choices"
     if odd and what == "practice" and not any(words[cell] & of_practice for cell in odd):
         rows = frame[column].str.strip().isin(odd).to_numpy()
         # Not all rows of some participants, which stand together.
@@ -390,7 +393,7 @@ def rows_that_count(
                 rows.mean() > MOST_MISSED_ROWS or not _says_something(frame[rows], response)
             ):
                 continue
-            if any(
+            if what.startswith("forced") or any(
                 not words_of_cell(cell) & PRACTICE and words_of_cell(cell) & TRAINING
                 for cell in odd
             ):
@@ -462,7 +465,9 @@ def check_practice(
         if column in columns.where:
             continue
         found = rows_that_do_not_count(frame, column) or _rows_beside_numbers(frame, column)
-        if found is not None:
+        # What is learned in training is tested later, so that training is no practice.
+        is_learned = found and columns.feedback and "test" in map(str.casefold, found[1])
+        if found and not (is_learned and words_of_cell(found[0][0]).isdisjoint(PRACTICE)):
             words = rows_in_words(frame, column, *found)
             question(columns, notes, "practice_rows", f"{name}: {words}")
 

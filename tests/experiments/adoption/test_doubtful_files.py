@@ -297,6 +297,23 @@ def test_columns_of_computed_numbers_describe_no_option() -> None:
     assert [item.name for item in signature.numbers()] == ["ss_amt"]
 
 
+def test_a_role_that_nothing_reads_is_questioned_in_games(rng: np.random.Generator) -> None:
+    frame = _rows()
+    payoffs = {f"{who}_{cell}": rng.integers(0, 10, len(frame)) for who in ("own", "other")
+               for cell in ("11", "12", "21", "22")}  # fmt: skip
+    chosen = rng.integers(0, 2, len(frame))
+    roles = np.where(frame["subject"] % 2 == 0, "row", "column")
+    frame = frame.assign(**payoffs, choice=chosen + 1)
+    assert only(read(frame, DOMAINS["games"])).n_responses == len(frame)
+    read(frame.assign(treatment=roles), DOMAINS["games"])  # no role by its name
+    read(frame.assign(role=np.where(chosen == 0, "row", "column")), DOMAINS["games"])
+    frame = frame.assign(role=roles)
+    with pytest.raises(ImplausibleError, match=r"role \(column, row\).*where\.role=column"):
+        read(frame, DOMAINS["games"])
+    found = read(frame, DOMAINS["games"], where={"role": "row"})
+    assert only(found).response.tolist() == chosen[roles == "row"].tolist()
+
+
 def test_roles_with_options_of_their_own_are_read_apart(rng: np.random.Generator) -> None:
     frame = _rows()
     payoffs = {f"{who}_{cell}": rng.integers(0, 10, len(frame)) for who in ("row", "col")

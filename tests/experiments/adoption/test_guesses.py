@@ -7,14 +7,15 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from reading import only, read
+from reading import bandits, only, read
 
 from benchmarks.guesses import GIVING, guessed_of_inputs, guessed_of_own, own_files
-from lakatos.domains import open_domain
+from lakatos.domains import DOMAINS, open_domain
 from lakatos.experiments.adoption.describe import describe_table
 from lakatos.experiments.adoption.expression import ColumnExpression
 from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.tables import table_of_frame
+from lakatos.experiments.errors import ImplausibleError
 
 
 def test_ten_files_with_names_of_laboratories_are_guessed_right(tmp_path: Path) -> None:
@@ -74,6 +75,52 @@ def test_gifts_are_read_from_coins_and_what_they_are_worth() -> None:
     # A gift of 0 that nobody makes does not move the others.
     some = frame[frame["passed"] > 0]
     assert only(read(some, open_domain(str(GIVING)))).response.tolist() == some["passed"].tolist()
+
+
+@pytest.mark.parametrize("name", ["passed", "given", "kept"])
+def test_a_number_of_the_decision_is_no_gift(name: str) -> None:
+    frame = own_files(np.random.default_rng(1))["giving.csv"].frame
+    gifts = frame["passed"].to_numpy(int)
+    decision = frame.groupby("vp").cumcount() + 1
+    said = frame["tokens"].to_numpy(int) - gifts if name == "kept" else gifts
+    table = frame[["vp", "tokens", "value"]].assign(**{name: said})
+    table.insert(1, "decision", decision)
+    found = read(table, open_domain(str(GIVING)))
+    assert only(found).response.tolist() == gifts.tolist()
+    assert "order" not in found.closed
+
+
+@pytest.mark.parametrize("name", ["onset_s", "nr"])
+def test_rows_sorted_by_the_choice_are_not_taken_for_the_order_of_learning(name: str) -> None:
+    frame = bandits(np.random.default_rng(1)).frame
+    in_order = only(read(frame, DOMAINS["learning"])).response.tolist()
+    frame = frame.rename(columns={"trial": name})
+    frame[name] = frame[name] * 4.25 if name == "onset_s" else frame[name]
+    by_choice = frame.sort_values(["subject", "choice"], kind="stable")
+    named = "nr" if name == "nr" else "COLUMN"
+    with pytest.raises(ImplausibleError, match=rf"sorted by choice.*order={named}"):
+        read(by_choice, DOMAINS["learning"])
+    found = read(by_choice, DOMAINS["learning"], order=name)
+    assert only(found).response.tolist() == in_order
+
+
+def test_rows_that_their_numbers_do_not_follow_are_asked_about_in_learning() -> None:
+    frame = bandits(np.random.default_rng(1)).frame.rename(columns={"trial": "nr"})
+    read(frame, DOMAINS["learning"])
+    shuffled = frame.sample(frac=1, random_state=1)
+    with pytest.raises(ImplausibleError, match=r"nr numbers them.*order=nr.*row_order"):
+        read(shuffled, DOMAINS["learning"])
+
+
+@pytest.mark.parametrize(
+    ("name", "cells"), [("kind", ("forced", "free")), ("isForced", ("1", "0"))]
+)
+def test_forced_choices_are_asked_about(name: str, cells: tuple[str, str]) -> None:
+    frame = bandits(np.random.default_rng(1)).frame
+    frame[name] = np.where(frame["trial"] % 10 < 4, *cells)
+    with pytest.raises(ImplausibleError, match=rf"forced choices.*where\.{name}={cells[1]}"):
+        read(frame, DOMAINS["learning"])
+    assert only(read(frame, DOMAINS["learning"], accept=["practice_rows"])).n_responses == 160
 
 
 def test_short_names_are_told_by_their_values() -> None:

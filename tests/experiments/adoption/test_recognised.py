@@ -850,6 +850,21 @@ def test_a_word_for_trial_and_practice_is_practice_beside_the_main_part_alone() 
         assert (rows_that_do_not_count(frame, "fase") is not None) == is_practice
 
 
+@pytest.mark.parametrize("word", ["training", "Train", "Trainingsblock", "essai", "ensayo", "demo"])
+def test_training_is_practice_beside_a_test(word: str) -> None:
+    for other in ("test", "main", "experiment"):
+        found = rows_that_do_not_count(pd.DataFrame({"block": [word, other]}), "block")
+        assert found == ([word], [other], "practice")
+
+
+def test_training_before_a_test_is_read_where_rewards_are_learned(rng: np.random.Generator) -> None:
+    frame = bandits(rng).frame.assign(phase=["training"] * 20 + ["test"] * 140)
+    assert only(read(frame, DOMAINS["learning"])).n_responses == 160
+    flanker = conflicts(rng).frame.assign(phase=["training"] * 20 + ["test"] * 140)
+    with pytest.raises(ImplausibleError, match=r"where\.phase=test.*practice_rows"):
+        read(flanker, DOMAINS["attention"])
+
+
 @pytest.mark.parametrize("word", ["missed", "no_resp", "sin respuesta", "geen", "-"])
 def test_words_for_missed_responses_are_known_where_there_is_no_time(
     word: str, rng: np.random.Generator
