@@ -95,7 +95,7 @@ def published_theory(domain: Domain, rng: Rng) -> Theory:
 
 
 def _simulated(domain: Domain, stimuli: Stimuli, rng: Rng) -> Trials:
-    n_people = int(rng.integers(4, 7))
+    n_people = int(rng.integers(5, 8))
     return crowd().behave(published_theory(domain, rng), domain, stimuli, n_people, rng)
 
 
@@ -320,7 +320,7 @@ def perceptions(domain: Domain, rng: Rng) -> PlainFile:
     strengths = np.array([0.1, 0.25, 0.5, 1.0])[: int(rng.integers(2, 5))]
     strengths = strengths / strengths[-1]
     stimuli = domain.space({"strengths": strengths.tolist()})
-    n_people = int(rng.integers(4, 7))
+    n_people = int(rng.integers(5, 8))
     trials = crowd().behave(published_theory(domain, rng), domain, stimuli, n_people, rng, 8)
     assert isinstance(domain, TimedDomain)
     is_wrong, place = np.divmod(trials.response, len(domain.edges) - 1)
@@ -344,7 +344,7 @@ def judgements(domain: Domain, rng: Rng) -> PlainFile:
     """Words that were studied and others, judged on a scale from "surely new" to "surely old"."""
     n = int(rng.choice([2, 4, 6]))
     stimuli = domain.space({"categories": n})
-    n_people = int(rng.integers(4, 7))
+    n_people = int(rng.integers(5, 8))
     trials = crowd().behave(published_theory(domain, rng), domain, stimuli, n_people, rng, 30)
     category = (np.cumsum(stimuli["available"][0]) - 1)[trials.response].astype(int)
     item = {"item_type": np.array(["new", "old"])[stimuli["old"].astype(int)]}
@@ -357,7 +357,7 @@ def judgements(domain: Domain, rng: Rng) -> PlainFile:
 
 def _conflicts(domain: Domain, rng: Rng, *, has_keys: bool) -> PlainFile:
     """Participants answer each situation that arises: of two keys the right one is on the right if keys are unknown."""
-    n_people, n_trials = int(rng.integers(4, 7)), int(rng.integers(30, 60))
+    n_people, n_trials = int(rng.integers(5, 8)), int(rng.integers(30, 60))
     space = domain.space({})
     space = Stimuli.concatenate([space, domain.swap_sides(space)])
     space = space.take(sorted({key: row for row, key in enumerate(space.keys)}.values()))
