@@ -248,6 +248,7 @@ def read_part(
             )
         return np.stack(parts, axis=1)
     if isinstance(value, str) and words:
+        words = [word.strip() for word in words]
         cells.refuse_empty(cells.changed(value, str.strip) == "", value)
         cells.refuse(
             ~cells.is_in(value, words, str.strip),

@@ -88,6 +88,13 @@ def test_a_negative_name_of_responses_is_asked_about_with_the_code_of_both_readi
     assert only(found).response.tolist() == (1 - chosen).tolist()
 
 
+def test_spaces_around_sequences_mean_nothing(rng: np.random.Generator) -> None:
+    frame = _sequences(rng).assign(choice=rng.integers(0, 2, N_PEOPLE * N_TRIALS))
+    spaced = frame.assign(seq_top=frame["seq_top"] + " ", seq_bottom=" " + frame["seq_bottom"])
+    plain, found = (only(read(own, DOMAINS["sequences"])) for own in (frame, spaced))
+    assert found.digest == plain.digest
+
+
 def test_not_before_the_name_of_an_option_names_the_other_one(rng: np.random.Generator) -> None:
     frame = delays(rng).frame
     took_later = frame["choice"].to_numpy()
