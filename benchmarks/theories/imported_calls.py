@@ -163,7 +163,7 @@ def measured(name: str, file: Path, text: str, table: pd.DataFrame, said: Said) 
 def models(
     hbayesdm: Path | None, gecco: Path | None
 ) -> Iterator[tuple[str, Path, str, pd.DataFrame, Said]]:
-    """Name, file, text, responses and what is said of each model."""
+    """Name, file, text, responses of each model, and how its arguments are read."""
     choices, timed = random_responses()
     yield "PyMC, hyperbolic", Path("pymc_model.py"), PYMC, choices, Said()
     yield "HSSM, ddm", Path("hssm_model.py"), HSSM, timed, Said()

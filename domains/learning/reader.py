@@ -597,16 +597,19 @@ def _check_file_order(
     cells: RowCells, columns: AnswerColumns, participant: Array, notes: list[str]
 ) -> None:
     """Question the order of rows that are sorted by the response, or not by their numbers, which nothing reads."""
-    unread = columns_not_read(cells.frame, columns) if not columns.order else []
+    if columns.order:
+        return
     frame = cells.frame.reset_index(drop=True)
-    items = [ColumnSignature(name, frame[name].str.strip()) for name in unread]
+    items = [
+        ColumnSignature(name, frame[name].str.strip()) for name in columns_not_read(frame, columns)
+    ]
     ranks = [item for item in items if ranks_rows(item, participant)]
     found = [f"{item.name} numbers them" for item in ranks if not is_clock(item, participant, 1)]
     said = pd.DataFrame({"who": participant, "said": cells.text(columns.response)})
     sizes, n_runs = said.value_counts(), (said != said.shift()).any(axis=1).sum()
     if n_runs == len(sizes) > participant.max() + 1 and sizes.quantile(0.25) > 2:
         found.append(f"they are sorted by {columns.response}")
-    if found and not columns.order:
+    if found:
         way = f"--column order={ranks[0].name if ranks else 'COLUMN'} (participants.columns.order)"
         words = f"{cells.name}: rows seem not to stand in the order of the choices: "
         question(columns, notes, "row_order", f"{words}{' and '.join(found)}. Say {way}")

@@ -119,6 +119,7 @@ from lakatos.experiments.adoption.wide_rows import (
 from lakatos.experiments.answer_scale import in_window, scale_of
 from lakatos.experiments.errors import ExperimentError, StimuliError, TrialsError
 from lakatos.experiments.task import Domain, Stimuli, Trials
+from lakatos.traces.wording import in_a_list
 
 Array = NDArray[Any]
 SETTINGS = {"delay_unit", "amount_unit", "options", "x_range", "y_range", "go", SIDE}
@@ -553,7 +554,7 @@ def _question_offered(
         return
     names = [name for own, _ in found.values() for name in own]
     rows = np.any([own for _, own in found.values()], axis=0)
-    are, options = "are" if len(names) > 1 else "is", _listed(list(found))
+    are, options = "are" if len(names) > 1 else "is", in_a_list(list(found))
     why, way = (
         f"so that option {options}",
         "such rows cannot be read, and accepting this leaves them out",
@@ -566,14 +567,10 @@ def _question_offered(
         columns,
         notes,
         "not_offered",
-        f"{cells.name}: {_listed(names)} {are} {'0' if is_zero else 'empty'} in {int(rows.sum()):,} of {len(rows):,} "
+        f"{cells.name}: {in_a_list(names)} {are} {'0' if is_zero else 'empty'} in {int(rows.sum()):,} of {len(rows):,} "
         f"rows ({rows_named(cells.row_numbers(rows))}), {why} seems not to have been on offer there. Trials of the "
         f"domain {domain.name!r} always offer all of {len(domain.options)} options: {way}",
     )
-
-
-def _listed(names: Sequence[str]) -> str:
-    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 def _columns_of_option(
@@ -668,9 +665,9 @@ def _check_unread_parts(
         )
         by_person = frame[column].groupby(frame.get(columns.participant, frame[column])).nunique()
         if is_role and len(said) == 2 and (by_person == 1).all():
-            told = f"{column} ({', '.join(said)}) is not read: in one role, own payoffs may be the other player's"
+            what = f"{column} ({', '.join(said)}) is not read: in one role, own payoffs may be the other player's"
             way = f"Read each role by itself: --column where.{column}={said[0]}"
-            question(columns, notes, "unread_column", f"{name}: {told}. {way}")
+            question(columns, notes, "unread_column", f"{name}: {what}. {way}")
         part = next((own for own in still if any(own.startswith(word) for word in words)), "")
         if part and 2 <= len(said) <= MOST_CELLS_NAMED:
             question(

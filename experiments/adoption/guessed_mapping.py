@@ -325,9 +325,8 @@ def _second_stage(table: AnswerTable, response: str, order: str) -> dict[str, st
         return {}
     said = set(table.frame[second[0]].str.strip()) - {""}
     if not state and {"1", "2", "3", "4"} <= said <= {"0", "1", "2", "3", "4"}:
-        state = (
-            second  # its options are those of one state or of the other; 0 may be a missed choice
-        )
+        # Its options are those of one state or of the other; 0 may be a missed choice.
+        state = second
     return {"second_choice": second[0], "state": state[0] if len(state) == 1 else OPEN_QUESTION}
 
 

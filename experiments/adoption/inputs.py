@@ -140,11 +140,11 @@ def missing_inputs(
         if not set(needed.parts) & set(columns.stimulus)
     }
     if lacking:
-        told = (
+        left_out = (
             f"{needed.told_by_it}, since no column or number says {needed.words}"
             for needed in lacking.values()
         )
-        notes.append(f"not considered: {'; '.join(told)}")
+        notes.append(f"not considered: {'; '.join(left_out)}")
     reasons |= {
         name: f"no column or number says {needed.words}" for name, needed in lacking.items()
     }

@@ -20,6 +20,7 @@ from lakatos.experiments.adoption.signatures import (
     association,
     is_not_above,
 )
+from lakatos.traces.wording import in_a_list
 
 WORD_CELLS = {"word", "woord", "wort", "mot", "palabra", "parola", "palavra"}
 """Cells that say of what is shown that it is a word."""
@@ -103,8 +104,8 @@ def own_task_in_words(table: TableSignature, fewest_options: int = 3) -> str:
     if menu := _menu(table, fewest_options):
         options, attributes = menu
         return (
-            f"each choice seems to be among {_listed(options)}, described by {_listed(attributes)}: that is a task of "
-            f"your own, with these options and attributes. {DECLARE}{_none_in_words(table, *menu)}"
+            f"each choice seems to be among {in_a_list(options)}, described by {in_a_list(attributes)}: that is a task "
+            f"of your own, with these options and attributes. {DECLARE}{_none_in_words(table, *menu)}"
         )
     if gift := _gift(table):
         given, coins = gift
@@ -141,7 +142,7 @@ def _rewarded(table: TableSignature) -> str:
     if len(chosen) != 2 or len(paid) != 1:
         return ""
     return (
-        f"{_listed(chosen)} seem to be choices, and {paid[0]} what they brought: if participants learn from it, say "
+        f"{in_a_list(chosen)} seem to be choices, and {paid[0]} what they brought: if participants learn from it, say "
         "--domain learning"
     )
 
@@ -184,8 +185,8 @@ def _not_covered(table: TableSignature) -> str:
         own = (
             column.words if column.is_number else {word for cell in said for word in words_of(cell)}
         )
-        if told := [OTHER_TASKS[word] for word in own & set(OTHER_TASKS)]:
-            return f"{column.name} seems to say {told[0]}"
+        if others := [OTHER_TASKS[word] for word in own & set(OTHER_TASKS)]:
+            return f"{column.name} seems to say {others[0]}"
         is_other = other.startswith(("pseud", "non")) or any(word in other for word in words)
         if len(said) == 2 and len(words) == 1 and is_other:
             return f"{column.name} says of each item whether it is a word, as in lexical decision"
@@ -264,10 +265,6 @@ def speaks_of_conflict(table: TableSignature) -> bool:
     ]
     has_word = bool(named & {"word", "wort", "woord", "mot", "palabra"})
     return (has_word and bool(named & COLOURS)) or any(map(CONFLICT.search, [*named, *told]))
-
-
-def _listed(words: Sequence[str]) -> str:
-    return f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else words[0]
 
 
 def _is_go_no_go(table: TableSignature) -> bool:

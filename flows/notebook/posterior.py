@@ -38,6 +38,7 @@ from lakatos.theories.engine.sandbox.client import Sandbox
 from lakatos.theories.engine.sandbox.tracer import TracerSandbox
 from lakatos.theories.language.family import find_family, own_texts
 from lakatos.theories.language.theory import Theory
+from lakatos.traces.artifact import whole_folder
 
 Draws = Annotated[int, Argument(least=10)]
 Chains = Annotated[int | None, Argument(least=2)]
@@ -178,11 +179,12 @@ class Posteriors(Result):
         for name, (found, checks) in self.fitted.items():
             yield f"[bold]{escape(name)}[/bold]: {found.method} ({escape(found.reason)})"
             told = found.diagnostics
-            yield (
-                f"  {told.n_chains} chains of {told.n_draws} draws: R-hat {told.r_hat:.3f}, effective draws "
-                f"{told.least_ess:.0f}, {told.n_divergences} divergences"
-            )
-            yield self._parameters(name)
+            if _has_draws(found):
+                yield (
+                    f"  {told.n_chains} chains of {told.n_draws} draws: R-hat {told.r_hat:.3f}, effective draws "
+                    f"{told.least_ess:.0f}, {told.n_divergences} divergences"
+                )
+                yield self._parameters(name)
             for problem in told.problems:
                 yield f"  [yellow]{escape(problem)}[/yellow]"
             for item in checks:
@@ -229,8 +231,15 @@ class Posteriors(Result):
         return table
 
 
+def _has_draws(found: Posterior) -> bool:
+    """Whether a theory has parameters, and so draws that are summarised and saved."""
+    return "posterior" in found.data.groups()
+
+
 def summary_of(name: str, found: Posterior) -> pd.DataFrame:
     """The parameters of a posterior; see `Posteriors.to_frame`."""
+    if not _has_draws(found):
+        return pd.DataFrame(columns=COLUMNS)
     draws = found.data.posterior
     rows = []
     if "population_median" in draws:
@@ -285,6 +294,15 @@ def posteriors(
         run: A run by its name or path, in place of responses; all names are then theories.
         out: Folder for the posteriors, as files that ArviZ opens.
 
+    Returns:
+        ``to_frame()`` has a row for each theory and parameter.
+
+    Raises:
+        StudyError: No theory is named.
+        RunMissingError: There are no such responses.
+        PosteriorError: The responses or settings cannot be used.
+        TheoryError: A theory fails on them.
+
     Examples:
         $ lakatos theory posterior responses.csv hyperbolic exponential
         $ lakatos theory posterior mine-1 hyperbolic --out posteriors
@@ -306,7 +324,9 @@ def posteriors(
         )
     with Laboratory(known.domain, 1) as laboratory:
         forms = forms_of(asked.theories, known, laboratory)
-    fitted, shown, saved = {}, {}, {}
+    fitted: dict[str, Posterior] = {}
+    shown: dict[str, tuple[Posterior, tuple[PredictiveCheck, ...]]] = {}
+    saved: dict[str, Path] = {}
     with Sandbox(is_own=own_texts(known.domain)) as sandbox, TracerSandbox() as tracer:
         for name, theory in forms.items():
             found = fit_posterior(
@@ -316,10 +336,18 @@ def posteriors(
             found, checks = _checked(found, theory, trials, sandbox, known.domain, seed)
             fitted[name] = found
             shown[name] = found, tuple(checks)
-            if out is not None:
-                Path(out).mkdir(parents=True, exist_ok=True)
-                saved[name] = Path(out) / f"{theory.digest[:12]}.nc"
-                found.save(saved[name])
+    if out is not None:
+        saved = {
+            name: Path(out) / f"{forms[name].digest[:12]}.nc"
+            for name in fitted
+            if _has_draws(fitted[name])
+        }
+        with whole_folder(
+            Path(out)
+        ):  # after the last fit, so that a theory that fails leaves nothing
+            Path(out).mkdir(parents=True, exist_ok=True)
+            for name, place in saved.items():
+                fitted[name].save(place)
     if out is not None and isinstance(answers, str | os.PathLike) and names_run(answers, runs):
         note_export(find_run(str(answers), Path(runs)), Path(out))
     ranking = compare(fitted) if len(fitted) > 1 else ()

@@ -134,16 +134,16 @@ def test_words_beside_signed_evidence_are_advised_with_its_sign_as_the_right_key
     frame = dots()
     tilt = frame["coherence"] * np.where(frame["direction"] == "right", 1, -1)
     words = frame["response"].map({"left": "cw", "right": "ccw"})
-    told = frame.assign(tilt=tilt, response=words).drop(columns=["coherence", "direction"])
+    signed = frame.assign(tilt=tilt, response=words).drop(columns=["coherence", "direction"])
     advice = '"right_key": "tilt", "strength": "tilt"}, "responses": {"cw": 0, "ccw": 1}'
     with pytest.raises(TrialsError, match=advice):
-        only(told, response="response")
+        only(signed, response="response")
     key = {"right_key": "tilt", "strength": "tilt"}
-    read = only(told, response="response", responses={"cw": 0, "ccw": 1}, stimulus=key)
+    read = only(signed, response="response", responses={"cw": 0, "ccw": 1}, stimulus=key)
     assert read.digest == only(frame).digest
     with pytest.raises(TrialsError, match="0 for a right answer and 1 for a wrong one"):
-        only(told.assign(tilt=tilt.abs()), response="response")
-    spaced = told.assign(response=words.map({"cw": "to left", "ccw": "to right"}))
+        only(signed.assign(tilt=tilt.abs()), response="response")
+    spaced = signed.assign(response=words.map({"cw": "to left", "ccw": "to right"}))
     with pytest.raises(TrialsError, match=r'"responses": {"to left": 0, "to right": 1}'):
         only(spaced, response="response")
 

@@ -13,8 +13,16 @@ import pytest
 from lakatos.flows.errors import RunMissingError, StudyError
 from lakatos.flows.notebook.posterior import posteriors, summary_of
 from lakatos.theories.engine.fitting.posterior_result import ChainDiagnostics, Posterior
+from lakatos.theories.errors import TheoryError
 
 N_PEOPLE, N_TRIALS = 6, 16
+SOURCE = """\"\"\"Mine: people choose.\"\"\"
+PARAMETERS = {{}}
+
+
+def choose(parameters, trials, xp):
+    {}
+"""
 
 
 def choices() -> pd.DataFrame:
@@ -73,6 +81,23 @@ def test_a_row_for_each_parameter_with_the_quantiles_of_its_draws(tmp_path: Path
         )
     assert all(str(name) in found.text for name in table.index)
     assert "effective draws" in found.text
+
+
+def test_a_theory_that_fails_after_another_one_leaves_no_files(tmp_path: Path) -> None:
+    even, failing = (tmp_path / name for name in ("even.py", "failing.py"))
+    even.write_text(SOURCE.format("return xp.full(trials['amounts'].shape, 0.5)"), encoding="utf-8")
+    failing.write_text(SOURCE.format("raise ValueError('I fail')"), encoding="utf-8")
+    with pytest.raises(TheoryError, match="I fail"):
+        posteriors(choices(), [str(even), str(failing)], out=tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_theory_without_parameters_has_no_rows_and_no_file(tmp_path: Path) -> None:
+    even = tmp_path / "even.py"
+    even.write_text(SOURCE.format("return xp.full(trials['amounts'].shape, 0.5)"), encoding="utf-8")
+    found = posteriors(choices(), [str(even)], out=tmp_path / "out")
+    assert (len(found.to_frame()), dict(found.saved)) == (0, {})
+    assert "chains of" not in found.text
 
 
 def test_without_a_theory_nothing_is_estimated_and_one_is_named(tmp_path: Path) -> None:
