@@ -15,7 +15,7 @@ from lakatos.theories.engine.scoring.score import (
     paired_difference,
 )
 from lakatos.theories.findings.generic_learners.completeness import guessing
-from lakatos.theories.findings.verdicts.company import SAME
+from lakatos.theories.findings.verdicts.company import PRINTED_ALIKE
 from lakatos.traces.digest import Digest
 
 
@@ -41,7 +41,9 @@ def _as_listed(scores: Scores, theory: Digest, experiments: Sequence[str]) -> li
         return found
     frozen = [scores[theory, name].frozen for name in experiments]
     return [
-        item.scores if item is not None and abs(item.scores.mean - own.mean) < SAME else own
+        item.scores
+        if item is not None and abs(item.scores.mean - own.mean) < PRINTED_ALIKE
+        else own
         for item, own in zip(frozen, found, strict=True)
     ]
 

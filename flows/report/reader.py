@@ -31,7 +31,7 @@ from lakatos.theories.engine.record import (
 from lakatos.theories.engine.scoreboard import Scoreboard, prequential_advantage
 from lakatos.theories.engine.scoring.score import ScoreEstimate, is_tie
 from lakatos.theories.engine.scoring.unexplained import ErrorRatio
-from lakatos.theories.findings.verdicts.company import SAME, describe
+from lakatos.theories.findings.verdicts.company import PRINTED_ALIKE, describe
 from lakatos.theories.findings.verdicts.conclude import (
     MOST_TIED,
     compare_leader,
@@ -278,7 +278,7 @@ class RunReading:
     def score_of(self, one: TheoryCompleteness, measured: CompletenessMeasured) -> ScoreEstimate:
         """A score beside generic learners, with the interval of the leaderboard where it is the same score."""
         for line in self.board.standings:
-            if line.theory == one.theory and abs(line.score.value - one.score) < SAME:
+            if line.theory == one.theory and abs(line.score.value - one.score) < PRINTED_ALIKE:
                 return line.score
         return measured.estimate(one.score, one.score_error)
 

@@ -52,7 +52,7 @@ BASES = {
 }
 LEARNERS = "generic learners (gradient boosting and a neural network) trained on the same responses"
 SCALE = f", on a scale from guessing (0) to {LEARNERS} (1),"
-SAME = 5e-5
+PRINTED_ALIKE = 5e-5
 """Difference of two advantages, in nats per choice, below which they are printed alike."""
 SEALED = "sealed trials, everything learned from the open ones"
 
@@ -385,7 +385,7 @@ def describe(
         )
     else:
         found = f"The best of {n_published} published theories estimated in the same way is {best.name}{share}"
-        is_stated = advantage is not None and abs(advantage - measured.ahead) < SAME
+        is_stated = advantage is not None and abs(advantage - measured.ahead) < PRINTED_ALIKE
         if best.name == rival and is_stated:
             parts.append(f"{found}, with which the leading theory was compared.")
             return " ".join(parts)

@@ -30,7 +30,7 @@ from lakatos.traces.digest import Digest
 
 MOST_TRIALS = 100
 """Number of trials of each experiment on which clauses are tested."""
-SAME = 0.005
+PREDICTS_THE_SAME = 0.005
 """Root mean square difference of probabilities up to which two theories predict the same: copies are within 0.0001."""
 COMPARE = {"<": operator.lt, ">": operator.gt}
 
@@ -162,7 +162,13 @@ def published_twin(evidence: TheoryEvidence, form: Theory) -> str:
     for name in evidence.open_family.seeds:
         known = [read_program(evidence.open_family.program(name))]
         find = partial(
-            find_duplicate, form, known, stimuli, level="person", limit=SAME, n_workers=1
+            find_duplicate,
+            form,
+            known,
+            stimuli,
+            level="person",
+            limit=PREDICTS_THE_SAME,
+            n_workers=1,
         )
         with suppress(TheoryError):  # either does not run on these trials
             if evidence.laboratory.with_sandbox(find) is not None:
