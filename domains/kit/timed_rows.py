@@ -19,7 +19,15 @@ from lakatos.experiments.adoption.left_out import RowsLeftOut
 from lakatos.experiments.adoption.mapping import BY_PARTICIPANT, AnswerColumns
 from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.option_code import MOST_MISSED
-from lakatos.experiments.adoption.plausible import FEWEST, in_larger_numbers, question
+from lakatos.experiments.adoption.plausible import (
+    FEWEST,
+    MOST_MISSED_ROWS,
+    MOST_PHASES,
+    in_larger_numbers,
+    question,
+    rows_in_words,
+)
+from lakatos.experiments.adoption.read_back import columns_not_read
 from lakatos.experiments.adoption.row_cells import RowCells, RowsWrongError
 from lakatos.experiments.adoption.row_words import rows_named
 from lakatos.experiments.adoption.signatures import (
@@ -118,6 +126,7 @@ def read_timed_rows(
     answered = (said != "") & ~np.isnan(time_s)
     if "right_key" not in told:
         answered &= ~_without_key(cells, columns, said, time_s, notes)
+    _check_rows_without_responses(cells, columns, answered, notes)
     if not answered.all():
         missing = np.flatnonzero(~answered)
         if columns.bad_rows == "refuse":
@@ -142,6 +151,29 @@ def read_timed_rows(
         is_right = answered & (chosen == 0)
         pressed = _pressed(right, is_right, answered, n_answers)
     return TimedRows(right, pressed, is_right, np.where(answered, time_s, np.nan), n_answers)
+
+
+def _check_rows_without_responses(
+    cells: RowCells, columns: AnswerColumns, answered: NDArray[np.bool_], notes: list[str]
+) -> None:
+    """Question many rows without a response which one cell of a column marks, such as those of a fixation screen.
+
+    They would count as missed trials before the next ones.
+    """
+    if (~answered).mean() <= MOST_MISSED_ROWS:
+        return
+    for name in columns_not_read(cells.frame, columns):
+        text = cells.frame[name].str.strip()
+        if not 2 <= text.nunique() <= MOST_PHASES:
+            continue
+        odd = [
+            cell for cell in text.unique() if cell and not answered[(text == cell).to_numpy()].any()
+        ]
+        others = [cell for cell in text.unique() if cell and cell not in odd]
+        if odd and others and text[~answered].isin(odd).mean() > 1 - MOST_MISSED_ROWS:
+            frame = cells.frame.set_axis(cells.row_numbers(np.arange(len(text))))
+            words = rows_in_words(frame, name, odd, others, "no trials, since none has a response")
+            question(columns, notes, "practice_rows", f"{cells.name}: {words}")
 
 
 def times_within(

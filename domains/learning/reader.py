@@ -104,6 +104,7 @@ def sequence_of_steps(
     """
     check_reward(cells, columns, notes)
     _check_file_order(cells, columns, participant, notes)
+    _check_direction_of_reward(cells, columns, participant, notes)
     if not isinstance(domain, HasOutcomes):
         check_code_of_rewards(cells, columns, notes)
     n_options, needed = number_of_options(columns, domain), _outcomes_of(domain)
@@ -615,6 +616,25 @@ def _check_file_order(
         question(columns, notes, "row_order", f"{words}{' and '.join(found)}. Say {way}")
 
 
+def _check_direction_of_reward(
+    cells: RowCells, columns: AnswerColumns, participant: Array, notes: list[str]
+) -> None:
+    """Question a reward after which choices are repeated clearly less often, such as 1 for a shock."""
+    reward = columns.feedback.get("reward", "")
+    if not reward or {SECOND, CUE, SHOWN, "stage"} & set(columns.stimulus):
+        return
+    choice = ColumnSignature(columns.response, pd.Series(cells.text(columns.response)))
+    if stays_after_reward(choice, cells.numbers(reward), participant) < -AVOIDED:
+        question(
+            columns,
+            notes,
+            "doubtful_reward",
+            f"{cells.name}: participants repeat {columns.response} less often after a high {reward} than after a low "
+            f"one, as if it were a loss. If it is one, say --column 'feedback.reward=-{reward}' "
+            "(participants.columns.feedback)",
+        )
+
+
 def check_code_of_rewards(cells: RowCells, columns: AnswerColumns, notes: list[str]) -> None:
     """Question a reward of 1 and 2 alone, which may be a code of won and lost, unless its name speaks of amounts."""
     reward = columns.feedback.get("reward", "")
@@ -677,6 +697,8 @@ FORESEEN = 0.2
 """By how much more often than by chance outcomes are predicted, beyond which participants had seen them before."""
 LEARNED = 3.0
 """Standard errors by which a choice is repeated more often after a reward than without one."""
+AVOIDED = 4.0
+"""Standard errors by which a choice is repeated less often after what is taken for a reward."""
 
 
 def recognise(table: TableSignature) -> Reading | None:

@@ -156,11 +156,13 @@ def decisions_of_balloons(
     """
     column = str(columns.stimulus["pumps"])
     pumps = whole_numbers(cells, column)
+    _check_code_of_bursts(columns, notes)
     is_burst = chosen_options(cells, columns) == PUMP
     cells.refuse(pumps > MOST_PUMPS, column, f"is more than {MOST_PUMPS:,} pumps")
     cells.refuse(
         is_burst & (pumps < 1), column, "is 0 pumps of a balloon that burst; a burst follows a pump"
     )
+    _check_row_for_each_pump(cells, columns, pumps, participant, notes)
     is_said = "most" in columns.stimulus
     most = _said_most(cells, columns, pumps) if is_said else max(int(pumps.max()), 1)
     if len(pumps) >= FEWEST and len(np.unique(pumps)) == 1:
@@ -211,6 +213,37 @@ def decisions_of_balloons(
         feedback=feedback,
     )
     return trials, row
+
+
+def _check_code_of_bursts(columns: AnswerColumns, notes: list[str]) -> None:
+    """Question a mapping of responses by which cells whose words say a burst stand for a collection."""
+    told = code_of_bursts(columns.response, list(columns.responses))
+    if any(told[cell] != columns.responses[cell] for cell in told):
+        words = ", ".join(f"{cell} = {own}" for cell, own in columns.responses.items())
+        question(
+            columns,
+            notes,
+            "reversed_code",
+            f"responses = {{{words}}}: 0 stands for a burst and 1 for a collection, and cells of {columns.response} "
+            "seem to say the opposite",
+        )
+
+
+def _check_row_for_each_pump(
+    cells: RowCells, columns: AnswerColumns, pumps: Array, participant: Array, notes: list[str]
+) -> None:
+    """Question rows in which pumps are counted one by one, since each row is read as a balloon."""
+    rise = np.diff(pumps)[participant[1:] == participant[:-1]]
+    rise = rise[rise != 0]
+    if len(rise) >= FEWEST and (rise == 1).mean() > 0.5 and not (rise > 1).any():
+        column = str(columns.stimulus["pumps"])
+        question(
+            columns,
+            notes,
+            "one_row_per_choice",
+            f"{cells.name}: {column} counts up by one from row to row, so that a row seems to be a pump, and rows are "
+            "read as balloons. Keep only the last row of each balloon",
+        )
 
 
 def _count_within(row: Array) -> Array:

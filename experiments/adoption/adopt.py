@@ -719,7 +719,7 @@ def _as_option(key: str, value: Any, layout: StimulusLayout, n_options: int) -> 
     elif "two lists" in words:
         said = '[["COLUMN", "COLUMN"], ["COLUMN", "COLUMN"]]'
     elif words.startswith(("column", "cell")):
-        return f"--column {key}={words.split()[0].upper()}"
+        return f"--column {key}={words.split()[0].strip(':,').upper()}"
     elif any(word in words for word in ("list", "two", "likewise", "and of the second")):
         said = '["COLUMN", "COLUMN"]'
     else:

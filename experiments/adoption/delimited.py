@@ -170,6 +170,10 @@ def _is_first_name(cell: str) -> bool:
     return cell.strip('"') == "1"
 
 
+MOST_REMARKS = 5
+"""Lines of text above a header."""
+
+
 def _is_remark(line: str, after: str, then: str) -> bool:
     """Whether a line without separators stands above a header of three or more names and a row as long."""
     counts = {mark: after.count(mark) for mark in DELIMITERS if mark != SPACES}
@@ -206,10 +210,14 @@ def read_delimited(path: Path, encoding: str) -> tuple[pd.DataFrame, list[str]]:
         while head.startswith("#") and second and not _is_header(head, second):
             n_remarks, first, head = n_remarks + 1, after, second
             after, second = next(filled, (0, ""))
-        _, third = next(filled, (0, ""))
-        remark = ""
-        if first == 1 and not named and _is_remark(head, second, third):
-            remark, first, head, second = head.strip(), after, second, third
+        remarks = list[str]()
+        above = [(first, head), (after, second), *islice(filled, MOST_REMARKS)]
+        for place in range(1, len(above) - 1) if first == 1 and not named else ():
+            lines_above, (_, names), (_, row) = above[:place], above[place], above[place + 1]
+            if all(_is_remark(line, names, row) for _, line in lines_above):
+                remarks = [line.strip() for _, line in lines_above]
+                (first, head), (_, second) = above[place : place + 2]
+                break
     if not head:
         raise TrialsError(f"{path} is empty; it holds no row of answers.")
     mark = named or _separator_of(head, second)
@@ -218,8 +226,10 @@ def read_delimited(path: Path, encoding: str) -> tuple[pd.DataFrame, list[str]]:
         notes.append(
             f"{n_remarks} lines before row {first}, the header, begin with # and are left out"
         )
-    if remark:
-        notes.append(f"the line before row {first}, the header, is left out: {remark:.60}")
+    if remarks:
+        what = "the line" if len(remarks) == 1 else f"{len(remarks)} lines"
+        verb = "is" if len(remarks) == 1 else "are"
+        notes.append(f"{what} before row {first}, the header, {verb} left out: {remarks[0]:.60}")
     with closing(lines_of(path, encoding)) as lines:
         return _rows(path, islice(lines, first - 1, None), mark, first), notes
 

@@ -335,6 +335,13 @@ def _newly_said(guessed: AnswerColumns, said: AnswerColumns) -> set[str]:
     return {str(leaf) for now, before in pairs if now != before for leaf in leaves_of(now)} - {""}
 
 
+def _named_rows(frame: pd.DataFrame) -> str:
+    """The first column, where it has no name and a label of its own in each row, as R writes the names of rows."""
+    name = str(frame.columns[0])
+    is_label = frame[name].str.fullmatch(r"[A-Za-z_. -]+\d+").all() and frame[name].is_unique
+    return name if name == "column 1" and is_label else ""
+
+
 def _open_again(stimulus: Mapping[str, Any], said: AnswerColumns) -> dict[str, str]:
     """Guessed parts of trials whose column is said to be the response, its time or the participant: questions again."""
     taken = {said.response, said.response_time, said.participant, *said.feedback.values()} - {""}
@@ -365,7 +372,9 @@ def _prepared(
     named = said.response or by_meaning.get("response", "")
     changes |= {"where": _where(source.frame, said, named)}
     if not said.wide:
-        changes["wide"] = guessed_wide(source.frame, who, source.questions)
+        changes["wide"] = guessed_wide(
+            source.frame, who or _named_rows(source.frame), source.questions
+        )
     elif NUMBER in said.wide:
         changes["wide"] = said.wide
     changes = {key: value for key, value in changes.items() if value}
@@ -376,9 +385,11 @@ def _prepared(
         note = wide_in_words(source.frame, changes["wide"])
         frame = numbered_rows(kept, changes["wide"], source.questions, source.name)
         source = replace(source, frame=frame, notes=(*source.notes, note))
-        changes["participant"] = who
         summaries = [summary_of(source.frame, name) for name in source.columns]
-        meanings = with_participant(meanings_of(source.frame, summaries), who)
+        meanings = meanings_of(source.frame, summaries)
+        who = who or next((name for name, own in meanings.items() if own == "participant"), "")
+        changes["participant"] = who
+        meanings = with_participant(meanings, who)
         by_meaning = {meaning: name for name, meaning in meanings.items()}
     rows = alternative_rows(source.frame, who) if not said.alternative else None
     if said.alternative:
@@ -561,7 +572,9 @@ def _described(source: AnswerTable, domain: Domain | None, said: AnswerColumns) 
             *always_the_same(table, mapping),
             *heaped(table, mapping, columns),
         ),
-        beyond_grid=tuple(beyond_the_grid(table, mapping, columns, task)),
+        beyond_grid=()
+        if "y_range" in said.stimulus  # the reader of the task compares answers with this range
+        else tuple(beyond_the_grid(table, mapping, columns, task)),
         source=source,
         task=domain,
     )

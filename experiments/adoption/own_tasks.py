@@ -221,7 +221,8 @@ def _not_of_choices(table: TableSignature) -> str:
         same = np.diff(table.person) == 0
         steps = np.diff(own.values)[same] if own.is_number else np.zeros(0)
         is_clock = len(steps) > FEWEST_SAMPLES and np.ptp(steps) == 0 and steps[0] > MOST_COUNTED
-        if is_clock and own.words & CLOCKS and not response:
+        has_times = any(other.words & {"rt", "reaction"} for other in columns.values())
+        if is_clock and own.words & CLOCKS and not response and not has_times:
             return f"{name} rises by {steps[0]:g} from row to row, so that these seem to be samples of a signal"
         n_words = [len(cell.split()) for cell in own.distinct]
         is_new = len(own.distinct) > 0.7 * len(own.cells) and response in ("", name)

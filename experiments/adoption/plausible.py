@@ -94,7 +94,9 @@ MISSED_FLAGS = (
     {"timeout"}, {"timeouts"}, {"timed", "out"}, {"time", "out"}, {"missed"}, {"no", "response"}, {"no", "resp"},
     {"noresponse"}, {"noresp"}, {"omission"}, {"too", "slow"}, {"verpasst"}, {"gemist"},
 )  # fmt: skip
-EXCLUDED_FLAGS = ({"outlier"}, {"outliers"}, {"excluded"}, {"exclude"}, {"bad", "trial"}, {"invalid"})  # fmt: skip
+EXCLUDED_FLAGS = (
+    {"bot"}, {"outlier"}, {"outliers"}, {"excluded"}, {"exclude"}, {"bad", "trial"}, {"invalid"},
+)  # fmt: skip
 BESIDE_FLAGS = {
     "trial",
     "trials",
@@ -364,7 +366,17 @@ def rows_that_do_not_count(
         odd = [cell for cell in said if cell.casefold() in ("false", "0")]
         what = "of participants who did not finish"
     others = [cell for cell in said if cell not in odd]
+    is_trained = what == "practice" and not any(words[cell] & PRACTICE for cell in odd)
+    if odd and is_trained and not is_named and _only_they_say(frame, column, odd):
+        return None
     return (odd, others, what) if odd and others else None
+
+
+def _only_they_say(frame: pd.DataFrame, column: str, odd: Sequence[str]) -> bool:
+    """Whether a column, such as one of feedback, says something in these rows, and nothing in any other."""
+    rows = frame[column].str.strip().isin(odd).to_numpy()
+    filled = ((frame[name].str.strip() != "").to_numpy() for name in frame.columns)
+    return any(own[rows].mean() > 0.5 and not own[~rows].any() for own in filled)
 
 
 def rows_that_count(

@@ -427,21 +427,33 @@ def dependence(response: ColumnSignature, columns: Sequence[Array]) -> float:
 
 
 def stays_after_reward(choice: ColumnSignature, reward: Array, person: Places) -> float:
-    """By how many standard errors a choice is repeated more often after a high reward than after a low one."""
+    """By how many standard errors a choice is repeated more often after a high reward than after a low one.
+
+    A person's steps with one choice are compared among themselves (the statistic of Mantel and Haenszel, 1959), so that
+    a number which only comes with a choice, such as an offer that is accepted, is no reward.
+    """
     known = np.isfinite(reward)
     if not known.any():
         return 0.0
-    high = (reward > np.nanmean(reward)).astype(np.float64)
     pair = (person[1:] == person[:-1]) & known[:-1] & (choice.cells != "").to_numpy()[1:]
-    stay = (choice.code[1:] == choice.code[:-1])[pair].astype(np.float64)
-    was_high = high[:-1][pair]
-    n_high, n_low = int(was_high.sum()), int((1 - was_high).sum())
-    if min(n_high, n_low) < 5:
+    steps = pd.DataFrame(
+        {
+            "person": person[:-1],
+            "choice": choice.code[:-1],
+            "high": (reward > np.nanmean(reward))[:-1].astype(np.float64),
+            "stay": (choice.code[1:] == choice.code[:-1]).astype(np.float64),
+        }
+    )[pair]
+    if min(n_high := steps["high"].sum(), len(steps) - n_high) < 5:
         return 0.0
-    p_high, p_low = stay[was_high == 1].mean(), stay[was_high == 0].mean()
-    p = stay.mean()
-    error = np.sqrt(max(p * (1 - p), 1e-6) * (1 / n_high + 1 / n_low))
-    return float((p_high - p_low) / error)
+    steps["both"] = steps["high"] * steps["stay"]
+    groups = steps.groupby(["person", "choice"])
+    n, total = groups.size().to_numpy(), groups[["high", "stay", "both"]].sum().to_numpy().T
+    high, stay, both = total
+    variance = high * (n - high) * stay * (n - stay) / np.maximum(n**2 * (n - 1), 1)
+    if not variance.sum():
+        return 0.0
+    return float((both - high * stay / n).sum() / np.sqrt(variance.sum()))
 
 
 def is_running_sum(column: Array, of: Array, person: Places) -> bool:

@@ -225,6 +225,24 @@ def test_a_key_that_always_comes_at_the_deadline_with_an_error_is_a_missed_respo
     assert len(kind.rows) == late.sum()
 
 
+def test_rows_of_a_screen_without_responses_are_asked_about() -> None:
+    """They would be missed trials before the next ones."""
+    shown = arrows(LETTERS, ARROWS).drop(columns=["arrow", "response"])
+    shown = shown.assign(screen="stimulus", accuracy=np.where(np.arange(320) % 11, 1, 0))
+    empty = shown.assign(screen="fixation", accuracy="", rt="")
+    frame = pd.concat([empty, shown]).sort_index(kind="stable").reset_index(drop=True)
+    frame = frame.drop(columns="trial")
+    mapping = describe_table(table_of_frame("t", shown), DOMAINS["attention"]).mapping
+    mapping = mapping.model_copy(update={"order": ""})
+    table = table_of_frame("t", frame)
+    with pytest.raises(ImplausibleError, match=r"rows 2, 4, 6 .*'where.screen=stimulus'"):
+        adopt(table, mapping, DOMAINS["attention"])
+    alone = adopt(table_of_frame("t", shown), mapping, DOMAINS["attention"])
+    kept = mapping.model_copy(update={"where": {"screen": "stimulus"}})
+    (found,) = adopt(table, kept, DOMAINS["attention"]).trials
+    assert found.digest == alone.trials[0].digest
+
+
 def test_rows_left_out_are_counted_by_the_conditions_that_cells_were_recoded_to() -> None:
     frame = arrows(UPPER, UPPER).replace({"incongruent": "other"})
     frame["phase"] = np.where(frame["trial"] < 5, "practice", "main")

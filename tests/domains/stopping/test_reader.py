@@ -180,6 +180,28 @@ def test_balloons_with_equally_many_pumps_are_asked_about():
         only(frame, **mapping)
 
 
+def test_responses_that_turn_bursts_into_collections_are_asked_about():
+    frame = balloons()
+    frame["end"] = np.where(frame.pop("explosion") == 1, "popped", "cashed out")
+    mapping = {"response": "end", "stimulus": {"pumps": "pumps"}}
+    with pytest.raises(
+        ImplausibleError, match=r"popped = 1, cashed out = 0.*seem to say the opposite"
+    ):
+        only(frame, **mapping, responses={"popped": 1, "cashed out": 0})
+    right = only(frame, **mapping, responses={"popped": 0, "cashed out": 1})
+    assert right.digest == only(frame, **mapping).digest
+
+
+def test_rows_that_count_pumps_one_by_one_are_asked_about():
+    own = balloons(n_balloons=5)
+    frame = own.loc[own.index.repeat(own["pumps"])].reset_index(drop=True)
+    frame["pumps"] = frame.groupby(["subjID", "trial"]).cumcount() + 1
+    mapping = {"response": "explosion", "stimulus": {"pumps": "pumps"}, "accept": ["row_order"]}
+    with pytest.raises(ImplausibleError, match="a row seems to be a pump"):
+        only(frame.drop(columns="trial"), **mapping)
+    assert len(only(own, **mapping).response)  # a row for each balloon
+
+
 def test_balloons_with_different_largest_numbers_are_read_apart():
     frame = balloons().assign(maximum=np.where(np.arange(120) % 2, 24, 48))
     mapping = {"response": "explosion", "stimulus": {"pumps": "pumps", "most": "maximum"}}

@@ -118,6 +118,24 @@ def test_a_column_of_what_is_lost_is_turned_round(name: str) -> None:
         read(table, DOMAINS["learning"], feedback={"reward": name})
 
 
+def test_an_outcome_after_which_choices_are_repeated_less_often_is_asked_about() -> None:
+    """1 is a shock: participants keep an option after 0 and leave it after 1."""
+    outcome = np.random.default_rng(1).integers(2, size=(4, 30))
+    choice = 1 + (np.cumsum(outcome, axis=1) - outcome) % 2
+    frame = pd.DataFrame(
+        {
+            "subject": np.repeat(list("abcd"), 30),
+            "choice": choice.ravel(),
+            "outcome": outcome.ravel(),
+        }
+    ).assign(trial=np.tile(np.arange(1, 31), 4))
+    with pytest.raises(ImplausibleError, match=r"--column 'feedback\.reward=-outcome'"):
+        read(frame)
+    assert only(read(frame, feedback={"reward": "-outcome"})).feedback["reward"].min() == -1
+    assert only(read(frame, accept=["doubtful_reward"])).feedback["reward"].max() == 1
+    assert only(read(frame.assign(outcome=1 - outcome.ravel()))).feedback["reward"].max() == 1
+
+
 # Codes of rewards ------------------------------------------------------------------------------
 
 

@@ -112,6 +112,23 @@ def test_a_choice_is_what_is_repeated_after_rewards(rng: np.random.Generator) ->
     assert abs(stays_after_reward(side, reward, person)) < 3
 
 
+def test_an_offer_that_is_accepted_if_it_is_high_is_no_reward(rng: np.random.Generator) -> None:
+    offer = rng.integers(1, 11, 400)
+    accepted = column("accept", *(offer > 4).astype(int).astype(str))
+    person = np.arange(400) // 40
+    assert abs(stays_after_reward(accepted, offer.astype(np.float64), person)) < 3
+
+
+def test_stays_are_compared_within_participants_and_choices() -> None:
+    """By hand: 6 of 6 stays at a after 1, none of 6 after 0, none at b: (6 - 3) / sqrt(6^4 / (12^2 11))."""
+    choice = column("choice", *["a", "a", "b"] * 6)
+    reward = np.array([1.0, 0, 0] * 6)
+    one = np.zeros(18, dtype=np.int64)
+    assert stays_after_reward(choice, reward, one) == pytest.approx(np.sqrt(11))
+    assert stays_after_reward(choice, -reward, one) == pytest.approx(-np.sqrt(11))
+    assert stays_after_reward(choice, reward, np.arange(18) // 3) == pytest.approx(np.sqrt(6))
+
+
 # Kinds of tasks without telling names ---------------------------------------------------------
 
 
@@ -855,6 +872,21 @@ def test_training_is_practice_beside_a_test(word: str) -> None:
     for other in ("test", "main", "experiment"):
         found = rows_that_do_not_count(pd.DataFrame({"block": [word, other]}), "block")
         assert found == ([word], [other], "practice")
+
+
+def test_training_is_no_practice_where_only_it_has_feedback() -> None:
+    frame = pd.DataFrame({"phase": ["train"] * 3 + ["test"], "feedback": ["1", "0", "1", ""]})
+    assert rows_that_do_not_count(frame, "phase") is None
+    frame["feedback"] = ["1", "0", "1", "1"]
+    assert rows_that_do_not_count(frame, "phase") == (["train"], ["test"], "practice")
+    practice = frame.replace("train", "practice").assign(feedback=["1", "0", "1", ""])
+    assert rows_that_do_not_count(practice, "phase") == (["practice"], ["test"], "practice")
+
+
+def test_rows_of_a_bot_are_excluded_by_the_file() -> None:
+    frame = pd.DataFrame({"participant._is_bot": ["False", "False", "True"]})
+    found = rows_that_do_not_count(frame, "participant._is_bot")
+    assert found == (["True"], ["False"], "excluded by the file")
 
 
 def test_training_before_a_test_is_read_where_rewards_are_learned(rng: np.random.Generator) -> None:

@@ -67,6 +67,16 @@ def test_remarks_before_the_header_are_left_out_and_said(tmp_path: Path) -> None
     assert read_answers(write(tmp_path, "b.csv", "#id,deck\nk1,A\n")).columns == ("#id", "deck")
 
 
+def test_lines_of_text_above_the_header_are_left_out_and_said(tmp_path: Path) -> None:
+    rows = "id,deck,won\nk1,A,1\nk2,B,0\n"
+    table = read_answers(write(tmp_path, "a.csv", f'"Data of a lab"\n"See the readme"\n{rows}'))
+    assert table.columns == ("id", "deck", "won")
+    assert table.frame.index.tolist() == [4, 5]
+    assert any("2 lines before row 3, the header, are left out" in note for note in table.notes)
+    with pytest.raises(TrialsError, match="row 2 has 1 cells and the header 2"):
+        read_answers(write(tmp_path, "b.csv", f"Data, of a lab\nSee the readme\n{rows}"))
+
+
 @pytest.mark.parametrize(
     ("data", "said"),
     [
@@ -92,6 +102,12 @@ def test_objects_of_jspsych_are_rows_and_nested_values_are_columns(tmp_path: Pat
     table = read_answers(write(tmp_path, "j.json", json.dumps(people)))
     assert table.columns == ("session", "rt", "data.left")
     assert table.frame["rt"].tolist() == ["512", ""]
+
+
+def test_the_space_key_of_jspsych_is_a_response(tmp_path: Path) -> None:
+    rows = [{"key": " "}, {"key": None}, {"key": "f"}, {"key": ""}]
+    table = read_answers(write(tmp_path, "j.json", json.dumps(rows)))
+    assert table.frame["key"].tolist() == ["space", "", "f", ""]
 
 
 def test_parquet_json_lines_and_csv_of_one_table_are_one_table(tmp_path: Path) -> None:

@@ -188,3 +188,18 @@ def test_a_mark_of_a_question_is_missing_in_its_column_and_in_that_of_responses(
     found = describe_table(read_answers(file), domain).with_columns(said)
     assert only(adopt_file(file, found.mapping, domain)).n_responses == 40 * 9 - 3
     assert found.mapping.missing == {marked: ("99",)}
+
+
+def test_rows_that_r_names_are_participants_whose_columns_number_trials() -> None:
+    rng = np.random.default_rng(1)
+    cells = {
+        f"{name}_{trial}": rng.choice(values, 12)
+        for name, values in (("Choice", [1, 2]), ("Win", [50, 100]), ("Loss", [0, -250]))
+        for trial in range(1, 9)
+    }
+    frame = pd.DataFrame({"column 1": [f"Subj_{n}" for n in range(1, 13)], **cells}).astype(str)
+    found = describe_table(table_of_frame("igt", frame))
+    assert found.mapping.wide == "Choice_#,Win_#,Loss_#"
+    assert (found.mapping.participant, found.mapping.response) == ("column 1", "Choice")
+    said = found.with_columns({"wide": "Choice_#,Win_#,Loss_#"})
+    assert (said.mapping.participant, said.mapping.response) == ("column 1", "Choice")
