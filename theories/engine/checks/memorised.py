@@ -28,7 +28,7 @@ Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 MOST_UNEXPLAINED = 0.75
 """Share of the variance of predictions that may be missed. At the parameters that responses select, 461 honest theories
-missed at most half of it (`benchmarks/theories/in_use`), and tables nine tenths and more."""
+missed at most half of it, and tables that people follow all of it (`benchmarks/theories/in_use`)."""
 LEAST_ERROR = 0.06
 """Root mean square of what is missed, in probability, up to which it is too small to matter."""
 NOTHING = 1e-6
