@@ -50,9 +50,8 @@ class ExperimentsState:
 
     @property
     def tables(self) -> tuple[Digest, ...]:
-        """Artifacts with all responses, those that were sealed included."""
-        collected = tuple(item.record.trials for item in self.collected.values())
-        return collected + (self.sealed.record.trials if self.sealed else ())
+        """Artifacts with all responses, but for sealed ones."""
+        return tuple(item.record.trials for item in self.collected.values())
 
     def in_order_of_asking(self) -> ExperimentsState:
         """The same, with tables in the order in which people were asked, also where one was made anew later."""

@@ -227,6 +227,17 @@ def whole_folder(place: Path) -> Iterator[None]:
         raise
 
 
+@contextmanager
+def written_at(place: Path) -> Iterator[None]:
+    """Have an error of the disk name the place that is written to, where it names none."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is not None or error.errno is None:
+            raise
+        raise OSError(error.errno, os.strerror(error.errno), str(place)) from error
+
+
 def write_whole(path: Path, data: bytes, *, private: bool = False) -> None:
     """Write a file so that after a crash or power cut it is either absent (or as before) or complete.
 
@@ -240,25 +251,34 @@ def write_whole(path: Path, data: bytes, *, private: bool = False) -> None:
     Raises:
         ArtifactError: The disk is full or fails. Nothing was left behind.
     """
-    temporary = path.parent / f"{_TEMPORARY}{os.getpid()}-{secrets.token_hex(8)}"
+    write_together({path: data}, private=private)
+
+
+def write_together(files: Mapping[Path, bytes], *, private: bool = False) -> None:
+    """Write files that belong together, each as by `write_whole`; none of them is replaced before all are written."""
+    made: dict[Path, Path] = {}
     try:
-        if path.exists() and not (path.is_file() or path.is_dir()):
-            path.write_bytes(data)
-            return
-        if not path.parent.is_dir():
-            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700 if private else 0o777)
-            sync_folder(path.parent.parent)
-        with open(temporary, "xb", opener=for_owner if private else None) as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-        sync_folder(path.parent)
+        for path, data in files.items():
+            if path.exists() and not (path.is_file() or path.is_dir()):
+                path.write_bytes(data)
+                continue
+            if not path.parent.is_dir():
+                path.parent.mkdir(parents=True, exist_ok=True, mode=0o700 if private else 0o777)
+                sync_folder(path.parent.parent)
+            made[path] = path.parent / f"{_TEMPORARY}{os.getpid()}-{secrets.token_hex(8)}"
+            with open(made[path], "xb", opener=for_owner if private else None) as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+        for path, temporary in made.items():
+            temporary.replace(path)
+            sync_folder(path.parent)
     except OSError as error:
-        with suppress(OSError):  # its folder may be none
-            temporary.unlink()
+        for temporary in made.values():
+            with suppress(OSError):  # its folder may be none
+                temporary.unlink()
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            problem = f"disk is full while writing {path}; free space and `lakatos resume`."
+            problem = f"disk is full while writing {path}; free space, then repeat the command or `lakatos resume`."
         else:
             problem = f"cannot write {path}: {error.strerror}; check the disk and its limits, then `lakatos resume`."
         raise ArtifactError(problem) from error

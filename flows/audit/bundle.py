@@ -29,7 +29,7 @@ from lakatos.flows.run.run import ENGINE_VERSION, check_run
 from lakatos.flows.run.taking_part import check_published
 from lakatos.flows.run.task import science_of
 from lakatos.traces import standalone
-from lakatos.traces.artifact import ArtifactStore
+from lakatos.traces.artifact import ArtifactStore, written_at
 from lakatos.traces.digest import Digest, canonical_json, digest_bytes
 from lakatos.traces.errors import ChainBrokenError, HeadError
 from lakatos.traces.head import (
@@ -152,6 +152,7 @@ def bundle(folder: Path, out: Path) -> Path:
     made.unlink(missing_ok=True)
     try:
         with (
+            written_at(out),
             open(made, "wb", opener=for_owner) as file,
             zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive,
         ):

@@ -336,8 +336,6 @@ def memorising(
             authors[record.theory] = record.author
         elif isinstance(record, TrialsCollected):
             tables.append(record.trials)
-        elif isinstance(record, SealedOpened):
-            tables += record.trials
         elif isinstance(record, CampaignConcluded):
             leader = record.leader
     if not leader:

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import sys
+import threading
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
 
+from lakatos.flows.errors import TerminatedError
 from lakatos.flows.operations.known_errors import exit_status, known_errors
 from lakatos.traces.home import settle_caches
 from lakatos.traces.wording import printable
@@ -17,7 +22,8 @@ def run_command(work: Callable[[], object]) -> None:
     """Do what a command does; ends the process with a status and one line where it fails."""
     try:
         settle_caches()
-        work()
+        with ended_in_order():
+            work()
     except KeyboardInterrupt:
         sys.exit(130)
     except BrokenPipeError:
@@ -28,6 +34,35 @@ def run_command(work: Callable[[], object]) -> None:
             traceback.print_exc()
         sys.stderr.write(f"lakatos: {printable(_in_words(error))}\n")
         sys.exit(exit_status(error))
+
+
+@contextmanager
+def ended_in_order() -> Iterator[None]:
+    """Have SIGTERM and SIGHUP first undo what is half done, as Ctrl-C does, and then end the process as they would."""
+    received: list[int] = []
+    is_main = threading.current_thread() is threading.main_thread()
+    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    handled = [
+        number for number in numbers if is_main and signal.getsignal(number) is signal.SIG_DFL
+    ]
+
+    def restore() -> None:
+        for number in handled:
+            signal.signal(number, signal.SIG_DFL)
+
+    def leave(number: int, frame: FrameType | None) -> None:
+        restore()  # the next one ends the process at once
+        received.append(number)
+        raise TerminatedError("asked to end")
+
+    for number in handled:
+        signal.signal(number, leave)
+    try:
+        yield
+    finally:
+        restore()
+        if received:
+            os.kill(os.getpid(), received[0])
 
 
 def _in_words(error: Exception) -> str:

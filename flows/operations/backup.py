@@ -11,6 +11,7 @@ It is readable for its owner only. People who withdraw later are still in it; de
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import os
@@ -31,6 +32,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from lakatos.flows.errors import FlowError, UnusableError
 from lakatos.flows.operations.lab import LAB_FOLDER
+from lakatos.traces.artifact import written_at
 from lakatos.traces.journal import Journal
 from lakatos.traces.place import address_file
 from lakatos.traces.step import ARTIFACT_FOLDER, JOURNAL_FILE
@@ -94,7 +96,10 @@ def save(runs: Path, out: Path) -> BackupContents:
     files: dict[str, dict[str, Any]] = {}
     part = out.with_name(f".{out.name}.{os.getpid()}")
     try:
-        with tempfile.TemporaryDirectory(dir=out.parent, prefix=".lakatos-backup-") as scratch:
+        with (
+            written_at(out),
+            tempfile.TemporaryDirectory(dir=out.parent, prefix=".lakatos-backup-") as scratch,
+        ):
             descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             with (
                 os.fdopen(descriptor, "wb") as file,
@@ -188,6 +193,8 @@ def _copy_database(source: Path, target: Path) -> None:
             old.backup(new)
             new.execute("PRAGMA journal_mode = WAL")
     except sqlite3.DatabaseError as error:
+        if error.sqlite_errorcode == sqlite3.SQLITE_FULL:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from error
         raise UnusableError(
             f"{source} is damaged or no database ({error}), so nothing was backed up. Restore it from an older backup, "
             "or move its folder elsewhere, and back up the others."

@@ -53,7 +53,7 @@ from lakatos.flows.report.utterances import utterance_facts
 from lakatos.flows.run.state import RunState
 from lakatos.theories.engine.record import EffectsLearned, GroupsCompared
 from lakatos.theories.findings.verdicts.conclude import in_new_names
-from lakatos.traces.artifact import write_whole
+from lakatos.traces.artifact import write_together
 from lakatos.traces.step import Recorded
 from lakatos.traces.verify import VerifyReport, verify
 
@@ -85,8 +85,7 @@ def write_report(folder: Path, out: Path | None = None) -> Path:
     with open_reading(folder) as reading:
         page = render(reading, summary=beside.name)
         summary = render_summary(reading, report=place.name)
-    write_whole(beside, summary.encode(), private=True)
-    write_whole(place, page.encode(), private=True)
+    write_together({beside: summary.encode(), place: page.encode()}, private=True)
     return place
 
 

@@ -18,7 +18,7 @@ from lakatos.traces.journal import Journal
 PAGE_FILE: Final = "collection.sqlite"
 """File in which the page keeps its sessions (`experiments.participants.web.collection`)."""
 LEAST_PUBLISHED: Final = 5
-"""Participants without whom nothing about a run's responses is published: of fewer, a mean says much about each."""
+"""Participants of an experiment without whom nothing of the run is published: of fewer, a mean says much about each."""
 SHOWN: Final = 8
 """Digits of a pseudonym that are shown."""
 
@@ -90,26 +90,34 @@ def taking_part(folder: Path) -> TakingPart:
 
 
 def check_published(folder: Path) -> None:
-    """Refuse to publish a run whose responses come from too few participants, where participants may withdraw.
+    """Refuse to publish a run with an experiment of too few participants, where participants may withdraw.
+
+    Those who withdrew, were excluded or gave no response do not count.
 
     Raises:
-        UnusableError: They come from one to four participants.
+        UnusableError: The responses of an experiment come from one to four participants.
         JournalError: The journal cannot be read.
     """
+    counted = set[tuple[str, str]]()
     with Journal.open(folder / JOURNAL_FILE, read_only=True) as journal:
         if ApartKinds.of(journal.meta) is None:
             return
-        people = set[str]()
         for event in journal.events():
-            if event.kind == "answers_arrived":
-                people.add(str(event.body.get("person")))
+            body = event.body
+            who = (str(body.get("experiment")), str(body.get("person")))
+            if event.kind == "answers_arrived" and body.get("n_answers"):
+                counted.add(who)
+            if event.kind == "person_excluded":
+                counted.discard(who)
             if event.kind == "person_withdrawn":
-                people.discard(str(event.body.get("person")))
-    if 0 < len(people) < LEAST_PUBLISHED:
-        raise UnusableError(
-            f"the responses of {folder} come from {len(people)} of at least {LEAST_PUBLISHED} participants; of fewer, "
-            "nothing is published, because a mean says much about each. Collect more responses first."
-        )
+                counted = {item for item in counted if item[1] != who[1]}
+    for experiment, n_people in Counter(experiment for experiment, _ in counted).items():
+        if n_people < LEAST_PUBLISHED:
+            raise UnusableError(
+                f"the responses to experiment {experiment} of {folder} come from {n_people} of at least "
+                f"{LEAST_PUBLISHED} participants, excluded ones not counted; of fewer, nothing is published, because a "
+                "mean says much about each. Collect more responses first."
+            )
 
 
 def _rows(path: Path, query: str) -> list[tuple[Any, ...]]:

@@ -11,7 +11,9 @@ from lakatos.flows.run.parts import task
 from lakatos.flows.run.run import Run
 from lakatos.flows.run.state import RunState
 from lakatos.flows.stages.preregister import frozen_theory
+from lakatos.flows.stages.verdict.unmeasured import could_have_read
 from lakatos.judges.judge import VerdictResolved, resolve
+from lakatos.theories.discovery.rivals import trials_of_study
 from lakatos.theories.engine.fitting.fit import Scored
 from lakatos.theories.engine.record import (
     ENGINE,
@@ -69,7 +71,10 @@ async def score(run: Run, cycle: int, theories: Sequence[Digest]) -> list[Record
 
 
 async def fit(run: Run, theories: Sequence[Digest]) -> None:
-    """Record who the people of each theory are, as all open answers show; every theory by the same procedure."""
+    """Record who the people of each theory are, as all open answers show; every theory by the same procedure.
+
+    One whose author could have read responses is out if it knows trials by heart where these place it.
+    """
     tables = tuple(item.record.trials for item in run.state.experiments.collected.values())
     stale = [
         name
@@ -94,7 +99,13 @@ async def fit(run: Run, theories: Sequence[Digest]) -> None:
         inputs += [last.digest] if last else []
 
         def work(context: StepContext, name: Digest = name) -> TheoryFitted:
-            return learned_population(TheoryFitted, name, tables, together.of(name), pooled=pooled)
+            learned = together.of(name)
+            author = run.state.theories.checked[name].record.author
+            if could_have_read(author, is_archive=run.config.source.is_archive):
+                fitted = run.form(name).with_people(learned, pooled=pooled)
+                stimuli = trials_of_study(run.evidence, run.source)
+                run.laboratory.check_in_use(fitted, trials, stimuli)
+            return learned_population(TheoryFitted, name, tables, learned, pooled=pooled)
 
         await step_or_fail(run, name, "fit", work, TheoryFitted, inputs, POSITION)
 

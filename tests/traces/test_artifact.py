@@ -139,6 +139,33 @@ def test_a_file_is_whole_on_the_disk_before_it_has_its_name(tmp_path, monkeypatc
     assert [path.name for path in target.parent.iterdir()] == ["file"]
 
 
+TOGETHER = """
+import resource, sys
+from pathlib import Path
+sys.path.insert(0, {root!r})
+from lakatos.traces.artifact import write_together
+from lakatos.traces.errors import ArtifactError
+resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, resource.RLIM_INFINITY))
+try:
+    write_together({{Path("a"): b"new", Path("b"): bytes(5_000)}})
+except ArtifactError as error:
+    print(error)
+"""
+
+
+def test_files_that_belong_together_stay_as_they_were_if_one_of_them_does_not_fit(
+    tmp_path, request
+):
+    (tmp_path / "a").write_bytes(b"old")
+    code = TOGETHER.format(root=str(request.config.rootpath))
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.startswith("cannot write b: File too large;")
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]
+    assert (tmp_path / "a").read_bytes() == b"old"
+
+
 def test_a_device_is_written_to_and_never_replaced(tmp_path):
     device = tmp_path / "null"
     try:

@@ -25,6 +25,7 @@ from lakatos.theories.engine.checks.check import load_theory
 from lakatos.theories.engine.checks.claim import check_claim
 from lakatos.theories.engine.checks.claim_exam import check_clauses
 from lakatos.theories.engine.checks.clause_check import TriedClause
+from lakatos.theories.engine.checks.in_use import check_in_use
 from lakatos.theories.engine.checks.prediction import ClaimPrediction, ClaimReport
 from lakatos.theories.engine.fitting.evaluate import (
     EvaluatedComposition,
@@ -127,6 +128,10 @@ class Laboratory:
     def with_sandbox(self, work: Callable[[Domain, Sandbox], T]) -> T:
         """What a function finds that is given the domain and a sandbox, in a thread of the pool."""
         return self._pool.submit(lambda: work(self.domain, self._sandbox())).result()
+
+    def check_in_use(self, theory: Theory, trials: Sequence[Trials], stimuli: Stimuli) -> None:
+        """Refuse a fitted theory that knows trials by heart; see `theories.engine.checks.in_use.check_in_use`."""
+        self.with_sandbox(partial(check_in_use, theory, trials=trials, stimuli=stimuli))
 
     def check_claim(self, theory: Theory, predictions: Sequence[ClaimPrediction]) -> ClaimReport:
         """Try predictions on a theory's code; see `theories.engine.checks.claim.check_claim`."""

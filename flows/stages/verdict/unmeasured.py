@@ -40,7 +40,7 @@ def say_of_memorising(
 
     Args:
         author: Of the leading theory.
-        tables: Artifacts with the responses, sealed ones included.
+        tables: Artifacts with the responses on whose trials memorising is measured: not the sealed ones.
         artifacts: Where they are.
         config: The study.
     """
@@ -52,5 +52,5 @@ def say_of_memorising(
         return []
     return [
         "The author of the leading theory could have read the responses, and it may hold a response for each of the "
-        f"{n} distinct trials: memorising is measured from {least} distinct trials on."
+        f"{n} distinct presented trials: memorising is measured from {least} distinct trials on."
     ]

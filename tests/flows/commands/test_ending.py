@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
+import subprocess
+import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,6 +16,8 @@ import pytest
 from lakatos.flows.commands.ending import run_command
 from lakatos.flows.errors import UnusableError
 from lakatos.flows.operations.desk import check_public
+
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def too_large() -> None:
@@ -62,3 +68,40 @@ def test_only_addresses_of_pages_are_given_to_participants(address: str) -> None
 )
 def test_addresses_of_pages_are_taken(address: str) -> None:
     check_public(address)
+
+
+HALF_DONE = """
+import os, signal, sys, time
+from pathlib import Path
+sys.path.insert(0, sys.argv[1])
+from lakatos.flows.commands.ending import run_command
+def work():
+    try:
+        Path("half").write_text("responses")
+        os.kill(os.getpid(), getattr(signal, sys.argv[2]))
+        time.sleep(60)
+    finally:
+        Path("half").unlink()
+run_command(work)
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+def test_a_command_that_is_told_to_end_removes_what_is_half_done(name: str, tmp_path: Path) -> None:
+    command = [sys.executable, "-c", HALF_DONE, str(ROOT), name]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (-getattr(signal, name), "")
+    assert not list(tmp_path.iterdir())
+
+
+def test_after_a_command_signals_act_as_before() -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    seen: list[object] = []
+    run_command(lambda: seen.append(signal.getsignal(signal.SIGTERM)))
+    assert seen[0] != before
+    assert signal.getsignal(signal.SIGTERM) == before
+    elsewhere = threading.Thread(target=run_command, args=[lambda: seen.append(1)])
+    elsewhere.start()
+    elsewhere.join()
+    assert seen[-1] == 1

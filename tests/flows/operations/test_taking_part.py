@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from lakatos.flows.commands.collect import invite
 from lakatos.flows.commands.main import app
 from lakatos.flows.errors import UnusableError
 from lakatos.flows.operations.metrics import metrics
+from lakatos.flows.operations.people import withdraw
 from lakatos.flows.run.next_pass import PASS_FILE
 from lakatos.flows.run.now import NOW_FILE
 from lakatos.flows.run.run import begin, create_run
@@ -67,6 +69,24 @@ def test_nothing_is_published_of_the_responses_of_fewer_than_five_participants(
     asked.deliver(folder, 4)
     resume_run(folder, n_workers=1)
     check_published(folder)
+
+
+def test_excluded_and_withdrawn_people_do_not_count_towards_the_five(tmp_path: Path) -> None:
+    rules = {"median_time_below_ms": 450.0, "replacements": 4}
+    asked = ask(tmp_path / "asked", exclusions=rules)
+    folder = asked.copy(tmp_path / "run")
+    last = asked.people[5]
+    hasty = replace(last, response_time_ms=(400.0,) * len(last.response))
+    asked = replace(asked, people=[*asked.people[:5], hasty])
+    asked.deliver(folder, 0, 1, 2, 3, 4, 5)
+    resume_run(folder, n_workers=1)
+    assert [item.person for item in records(folder, PersonExcluded)] == [hasty.person]
+    check_published(folder)  # five others
+    withdraw(folder, asked.people[0].person)
+    with pytest.raises(
+        UnusableError, match="come from 4 of at least 5 participants, excluded ones"
+    ):
+        check_published(folder)
 
 
 def test_people_who_are_excluded_are_counted(tmp_path: Path) -> None:

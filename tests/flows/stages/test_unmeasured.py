@@ -17,7 +17,13 @@ from lakatos.flows.run.study_sections import OWN
 from lakatos.flows.stages.verdict.unmeasured import could_have_read
 from lakatos.flows.start import run_study
 from lakatos.theories.engine.checks.memorised import LEAST_TRIALS, distinct_trials
+from lakatos.theories.engine.record import TheoryChecked, TheoryFailed
+from lakatos.theories.findings.verdicts.record import CampaignConcluded
 from tests.flows.run.test_analyses import DOMAIN, archived, file_of, table
+from tests.flows.small import records
+from tests.theories.engine.test_in_use import FAR, A, gated
+
+GATE = FAR.format('400 * (parameters["a"] - 0.9)')
 
 
 @pytest.mark.parametrize(
@@ -81,10 +87,10 @@ def recited(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_theory_that_may_hold_the_responses_is_named_wherever_the_verdict_is(
     recited: Path,
 ) -> None:
-    # 12 presented trials, and 6 that were sealed
+    # 12 were presented, and 6 more were sealed
     said = (
         "The author of the leading theory could have read the responses, and it may hold a response for each of the "
-        f"18 distinct trials: memorising is measured from {LEAST_TRIALS} distinct trials on."
+        f"12 distinct presented trials: memorising is measured from {LEAST_TRIALS} distinct trials on."
     )
     with open_reading(recited) as reading:
         assert reading.leader is not None
@@ -94,3 +100,33 @@ def test_a_theory_that_may_hold_the_responses_is_named_wherever_the_verdict_is(
         assert said in limits(reading)
     found = {item.name: item for item in audit(recited, recompute="none").findings}
     assert (found["memorising"].passed, found["memorising"].detail) == (True, said)
+
+
+@pytest.mark.slow
+def test_a_theory_that_holds_responses_behind_some_parameters_is_out_once_it_is_fitted(
+    tmp_path: Path,
+) -> None:
+    """Its exam looks at the declared range, of which the table fills a tenth."""
+    own = table(n_trials=130)
+    digits = own.stimuli["ratings"].astype(int).reshape(130, -1) @ 4 ** np.arange(6)
+    usual = (digits * digits % 997 > 498).astype(int)
+    file = file_of(
+        tmp_path / "responses.csv",
+        replace(own, response=usual[own.trial]),
+        np.arange(len(own.trial)),
+    )
+    study, source = archived(file, seed=1), gated(GATE, A)
+    theories = study.theories.model_copy(update={"programs": (source,)})
+    design = study.design.model_copy(update={"trials": 80})
+    run_study(
+        study.model_copy(update={"theories": theories, "design": design}),
+        tmp_path / "run",
+        n_workers=1,
+    )
+    (checked,) = (item for item in records(tmp_path / "run", TheoryChecked) if item.author == OWN)
+    assert checked.passed, checked.reason
+    (failed,) = records(tmp_path / "run", TheoryFailed)
+    assert failed.theory == checked.theory
+    assert "at the parameters that responses select" in failed.reason
+    (concluded,) = records(tmp_path / "run", CampaignConcluded)
+    assert concluded.leader != checked.theory
