@@ -11,15 +11,17 @@ import numpy as np
 from rich.table import Table
 
 from lakatos.experiments.adoption.names import told_experiment
+from lakatos.experiments.data_sets import data_sets_of
 from lakatos.flows.argument import Argument, NamedRunFolder
 from lakatos.flows.branches.branch import find_record
 from lakatos.flows.errors import RunMissingError
+from lakatos.flows.report.by_experiment import LeaderOnExperiment, leader_by_experiment
+from lakatos.flows.report.formats import experiment_of_data_set
 from lakatos.flows.report.reader import RunReading, open_reading, shortened
 from lakatos.flows.report.words import words_of
 from lakatos.flows.result import Result, Shown
 from lakatos.flows.run.console import escape
 from lakatos.flows.run.evidence import theory_of
-from lakatos.theories.engine.scoring.score import ScoreEstimate, paired_difference
 from lakatos.theories.findings.verdicts.record import CampaignConcluded
 from lakatos.traces.digest import Digest
 from lakatos.traces.journal import Event
@@ -320,28 +322,9 @@ def _in_brief(
     if rival is None:
         yield f"{leader} is the only remaining theory."
         return
-    holds = (
-        "predicts better"
-        if reading.is_shown
-        else "leads without clear evidence that it predicts better"
-    )
-    other = _theory(reading, rival)
-    yield (
-        f"{leader} {holds} than {other}, the closest initial theory, on {record.basis}."
-        if reading.first_rival is not None
-        else f"{leader} {holds} than {other}, which is second; there is no other initial theory, on {record.basis}."
-    )
-    found = {
-        name: _difference(reading, record.leader, rival, name)
-        for name in reading.state.experiments.collected
-    }
-    known = {name: item for name, item in found.items() if item is not None}
-    if known:
-        name = max(known, key=lambda item: known[item].value)
-        yield (
-            f"The strongest evidence is experiment {told_experiment(name)} (of {len(known)}): "
-            f"{known[name].value:+.4f} nats per choice ({known[name].interval_in_words()})."
-        )
+    yield lead_in_words(leader, _theory(reading, rival), record)
+    part = "data set" if data_sets_of(reading.board.experiments) else "experiment"
+    yield from strongest_part(leader_by_experiment(reading), part)
     if carried:
         most = carried[0]
         yield (
@@ -352,14 +335,39 @@ def _in_brief(
         )
 
 
-def _difference(
-    reading: RunReading, leader: Digest, rival: Digest, experiment: str
-) -> ScoreEstimate | None:
-    """What the leader is ahead by in one experiment, predicted from the others; None where one has no score."""
-    pair = [reading.state.theories.scores.get((theory, experiment)) for theory in (leader, rival)]
-    if pair[0] is None or pair[1] is None:
-        return None
-    return paired_difference([pair[0].record.left_out.scores], [pair[1].record.left_out.scores])
+def lead_in_words(leader: str, rival: str, record: CampaignConcluded) -> str:
+    """Whether the leading theory predicts better than the rival of the verdict, and on which data.
+
+    Args:
+        leader: Its name.
+        rival: Name of the rival; of the second theory, where there is no other initial theory.
+        record: The verdict.
+    """
+    if record.advantage is None:
+        return f"{leader} leads before {rival}; the study has no other initial theory to compare it with."
+    better = "predicts better" if record.holds else "was not shown to predict better"
+    return f"{leader} {better} than {rival}, the closest initial theory, on {record.basis}."
+
+
+def strongest_part(found: Sequence[LeaderOnExperiment], part: str) -> Iterator[str]:
+    """The experiment on which the leading theory is furthest ahead of its rival, and whether that is evidence.
+
+    Args:
+        found: The leading theory on each experiment (or data set), predicted from the others; with one, none.
+        part: "experiment" or "data set".
+    """
+    ahead = {one.experiment: one.ahead for one in found if one.ahead is not None}
+    if not ahead:
+        return
+    name, most = max(ahead.items(), key=lambda item: item[1].value)
+    which = (
+        f"{part} {experiment_of_data_set(name)} (of {len(ahead)}, each predicted from the others)"
+    )
+    size = f"{most.value:+.4f} nats per choice ({most.interval_in_words()})"
+    if most.is_above_zero():
+        yield f"The strongest evidence is {which}: {size}."
+    else:
+        yield f"No {part} by itself shows an advantage; it is largest in {which}: {size}."
 
 
 def _carried(reading: RunReading, record: CampaignConcluded) -> Iterator[SupportingTrial]:
