@@ -66,6 +66,23 @@ def course_of_search(diagnosed: Sequence[int], proposed: Mapping[int, int]) -> s
     return " ".join(parts)
 
 
+def found_by_search(n_tried: int, n_new: int) -> str:
+    """How many candidates a search evaluated, and what became of them; empty if there was no search.
+
+    Args:
+        n_tried: Number of candidates.
+        n_new: Number of theories that were not initial ones.
+    """
+    if not n_tried:
+        return ""
+    result = (
+        f"{plural(n_new, 'new theory', 'new theories')} {'was' if n_new == 1 else 'were'} submitted"
+        if n_new
+        else "it added no theory to the initial ones"
+    )
+    return f"The search evaluated {plural(n_tried, 'candidate')}; {result}."
+
+
 def _cycles(numbers: Sequence[int]) -> str:
     found = [str(number) for number in sorted(set(numbers))]
     return f"{'cycle' if len(found) == 1 else 'cycles'} {in_a_list(found)}"

@@ -203,9 +203,13 @@ def _limits_of_search(reading: RunReading) -> list[str]:
     found = []
     n_scored, n_tried = len(reading.board.standings), reading.state.n_tried
     if n_scored:
+        seeds = set(reading.state.seeds)
+        n_new = sum(line.theory not in seeds for line in reading.board.standings)
+        of_new = f"{n_new} of them selected" if n_new else "none of them selected"
+        candidates = f", {of_new} from {n_tried} candidates" if n_tried else ""
         found.append(
-            f"The leading theory is the best of {plural(n_scored, 'scored theory')}: the initial ones, and those "
-            f"selected from {n_tried} candidates. Selection makes its score on the same data optimistic."
+            f"The leading theory is the best of {plural(n_scored, 'scored theory')}{candidates}. Selection makes its "
+            "score on the same data optimistic."
         )
     found += [
         "Before the verdict, the same responses had been analysed in "

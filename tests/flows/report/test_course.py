@@ -8,7 +8,13 @@ import numpy as np
 from rewinding import tiny_run
 
 from lakatos.flows.report import charts
-from lakatos.flows.report.course import course, course_of_search, pairs_in_words, ratio_of_verdict
+from lakatos.flows.report.course import (
+    course,
+    course_of_search,
+    found_by_search,
+    pairs_in_words,
+    ratio_of_verdict,
+)
 from lakatos.flows.report.figures import score_history
 from lakatos.flows.report.formats import interval, interval_of
 from lakatos.flows.report.reader import designed_pairs, open_pairs, open_reading
@@ -25,6 +31,16 @@ def test_only_cycles_with_a_diagnosis_or_a_proposal_are_named() -> None:
         "In cycle 1 the misfit of a theory was examined. No new theory was proposed."
     )
     assert course_of_search([], {}) == ""
+
+
+def test_a_search_that_added_no_theory_is_not_said_to_have_submitted_any() -> None:
+    assert found_by_search(222, 0) == (
+        "The search evaluated 222 candidates; it added no theory to the initial ones."
+    )
+    assert (
+        found_by_search(98, 1) == "The search evaluated 98 candidates; 1 new theory was submitted."
+    )
+    assert found_by_search(0, 0) == ""
 
 
 def test_the_course_counts_trials_chosen_and_drawn_and_claims_no_prediction_of_later_theories() -> (

@@ -483,7 +483,7 @@ def test_every_section_of_an_eventful_run_has_its_facts(eventful: Path, tmp_path
         "Each experiment has 12 participants",
         "leading theory of each fold",
         "0.0103 to 0.0143",  # interval of the cross-validated error
-        "best of 3 scored theories: the initial ones, and those selected from 2 candidates",
+        "best of 3 scored theories, 1 of them selected from 2 candidates",
         "ended after its last cycle",
     ):
         assert words in page.text
