@@ -14,6 +14,7 @@ from markupsafe import Markup, escape
 from numpy.typing import NDArray
 
 from lakatos.experiments.interval import LEAST_UNITS
+from lakatos.experiments.task import Domain
 from lakatos.flows.report.family_tree import origin
 from lakatos.flows.report.figures import theory_scatter
 from lakatos.flows.report.formats import figures3
@@ -99,7 +100,6 @@ def winner_facts(reading: RunReading) -> dict[str, Any] | None:
     theory = reading.theory(leader)
     known = reading.state.theories.checked[leader].record
     parts = [name for names in (theory.composition or {}).values() for name in names]
-    null = {item.name for item in find_family(reading.domain).grammar.mechanisms if item.is_null}
     details = [
         item.text
         for item in theory.account().clauses
@@ -114,7 +114,7 @@ def winner_facts(reading: RunReading) -> dict[str, Any] | None:
         "parameters": list(parameter_rows(theory)),
         "source": program_of(reading, leader),
         "code_name": " + ".join(parts),
-        "n_clauses": sum(name not in null for name in parts),
+        "n_clauses": len(stated_mechanisms(theory, reading.domain)),
         "shown": _tried_clauses(reading),
         "details": details,
         "example": example_trial(reading, leader),
@@ -122,6 +122,17 @@ def winner_facts(reading: RunReading) -> dict[str, Any] | None:
         "option": scattered_option(reading),
         "standing": next(standings, None),
     }
+
+
+def stated_mechanisms(theory: Theory, domain: Domain) -> frozenset[str]:
+    """Mechanisms of a theory that state something; random choices and choice without noise do not."""
+    null = {
+        (item.slot, item.name) for item in find_family(domain).grammar.mechanisms if item.is_null
+    }
+    slots = theory.composition or {}
+    return frozenset(
+        name for slot, names in slots.items() for name in names if (slot, name) not in null
+    )
 
 
 def _tried_clauses(reading: RunReading) -> list[str]:

@@ -19,6 +19,7 @@ from lakatos.flows.report.figures import score_history
 from lakatos.flows.report.formats import interval, interval_of
 from lakatos.flows.report.reader import designed_pairs, open_pairs, open_reading
 from lakatos.flows.report.report import render
+from lakatos.flows.report.size_path import changes_on_path, newest_path
 from lakatos.judges.calibration import CalibrationBin
 from lakatos.theories.engine.scoring.score import ScoreEstimate
 
@@ -115,3 +116,16 @@ def test_of_fewer_than_five_units_no_interval_is_printed() -> None:
     assert interval(-0.1, 0.2, 2, 2) == "no interval (n = 2)"
     assert interval(-0.1, 0.2, 2, 6) == "−0.61 to 0.41"  # Student's t with 5 degrees of freedom
     assert interval(-0.1, 0.2, 2) == "−0.50 to 0.30"
+
+
+def test_the_sizes_of_theories_are_the_numbers_of_mechanisms_that_labels_name() -> None:
+    with open_reading(tiny_run()) as reading:
+        path = newest_path(reading)
+        notes = changes_on_path(reading, path)
+    size = 0
+    for item, note in zip(path, notes, strict=True):
+        added, _, dropped = note.partition("− ")
+        _, _, added = added.partition("+ ")
+        size += len([*filter(None, added.split(", "))]) - len([*filter(None, dropped.split(", "))])
+        assert size == item.n_clauses
+    assert path
