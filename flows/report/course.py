@@ -13,6 +13,11 @@ from lakatos.flows.report.reader import RunReading, designed_pairs, open_pairs
 from lakatos.theories.engine.scoring.score import UNKNOWN
 from lakatos.traces.wording import in_a_list, plural
 
+FROZEN_DIFFERENCES = (
+    "Differences between frozen predictions of two theories are means over the experiments after the first; the first "
+    "counts only if there is no other, because its predictions were frozen before any population was estimated."
+)
+"""The rule of `prequential_advantage`, in words."""
 MOST_UNMET = 3
 """Pairs that met in no design, of those that are named."""
 

@@ -25,6 +25,7 @@ from lakatos.flows.errors import check_file_place
 from lakatos.flows.report.by_condition import conditions_found
 from lakatos.flows.report.by_experiment import leader_by_experiment
 from lakatos.flows.report.course import (
+    FROZEN_DIFFERENCES,
     course,
     found_by_search,
     pairs_in_words,
@@ -151,6 +152,7 @@ def render(
         "experiments": [experiment_facts(reading, name) for name in state.experiments.designs],
         "failures": failure_facts(reading),
         "course": course(reading),
+        "frozen_differences": FROZEN_DIFFERENCES,
         "ratio": ratio_of_verdict(reading),
         "errors": error_facts(reading),
         "check": check_facts(reading, key, is_copy=is_copy),

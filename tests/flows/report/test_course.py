@@ -9,6 +9,7 @@ from rewinding import tiny_run
 
 from lakatos.flows.report import charts
 from lakatos.flows.report.course import (
+    FROZEN_DIFFERENCES,
     course,
     course_of_search,
     found_by_search,
@@ -17,10 +18,11 @@ from lakatos.flows.report.course import (
 )
 from lakatos.flows.report.figures import score_history
 from lakatos.flows.report.formats import interval, interval_of
-from lakatos.flows.report.reader import designed_pairs, open_pairs, open_reading
+from lakatos.flows.report.reader import designed_pairs, open_pairs, open_reading, run_scores
 from lakatos.flows.report.report import render
 from lakatos.flows.report.size_path import changes_on_path, newest_path
 from lakatos.judges.calibration import CalibrationBin
+from lakatos.theories.engine.scoreboard import prequential_advantage
 from lakatos.theories.engine.scoring.score import ScoreEstimate
 
 
@@ -88,6 +90,20 @@ def test_the_ratio_of_probabilities_is_that_of_the_verdict_and_absent_with_few_p
         object.__setattr__(recorded, "record", concluded)
     assert texts[0] == ""
     assert f"{np.exp(concluded.advantage):.2f} times that of" in texts[1]
+
+
+def test_the_page_names_the_experiments_behind_differences_of_frozen_predictions() -> None:
+    with open_reading(tiny_run()) as reading:
+        page = " ".join(render(reading).split())
+        scores, experiments = run_scores(reading), list(reading.state.experiments.collected)
+        first, second = reading.state.seeds[:2]
+        found = prequential_advantage(first, second, experiments, scores)
+        alone = prequential_advantage(first, second, experiments[1:], scores)
+    assert found == alone
+    assert found is not None
+    assert found[1] == len(experiments) - 1
+    assert page.count(FROZEN_DIFFERENCES) >= 1
+    assert "Over all experiments, the scores of frozen" not in page
 
 
 def test_one_score_has_one_interval_on_the_page() -> None:
