@@ -514,27 +514,30 @@ def _advantage_in_words(evidence: TheoryEvidence, found: ComparedLeader) -> list
     name, decides = evidence.theories.name(found.leader), found.strictest
     if decides is None:
         return [f"{name} leads; the study has no other initial theory to compare it with."]
-    advantage = decides.advantage
-    interval = advantage.interval_in_words(decides.n_compared)
     rival = evidence.theories.name(decides.rival)
     other = "other " if found.leader in evidence.seeds else ""
     claim = f"{name} predicts choices better than {rival}, the closest {other}initial theory"
+    stated = [decides]
     if decides.basis == EXPLORATORY:
         claim = f"It was only explored whether {claim}"
-    elif not found.holds and advantage.value < 0:
-        claim = (
-            f"{rival}, the closest {other}initial theory, scores higher than {name}, without clear evidence of a "
-            "difference"
-        )
     elif not found.holds:
         claim = f"There is no clear evidence that {claim}"
-    size = _units_in_words(evidence, decides)
+        same = (item for item in found.comparisons if item.rival == decides.rival)
+        stated += [item for item in same if item is not decides]
+    sizes = "; ".join(_difference_in_words(evidence, item) for item in stated)
     return [
-        f"{claim}: difference in mean log score {advantage.value:+.4f} nats per choice "
-        f"({interval}; {size}{decides.basis}).",
+        f"{claim}: difference in mean log score {sizes}.",
         *_few_in_words(evidence, found),
         *_nearest_of_all(evidence.theories, evidence.experiments, found.leader, decides.rival),
     ]
+
+
+def _difference_in_words(evidence: TheoryEvidence, compared: RivalComparison) -> str:
+    """The size of a difference, its interval, the number of participants and the data."""
+    gain = compared.advantage
+    interval = gain.interval_in_words(compared.n_compared)
+    units = _units_in_words(evidence, compared)
+    return f"{gain.value:+.4f} nats per choice ({interval}; {units}{compared.basis})"
 
 
 def _ties_in_words(evidence: TheoryEvidence, leader: Digest, tied: Sequence[Digest]) -> list[str]:
