@@ -9,6 +9,7 @@ from itertools import combinations
 import numpy as np
 
 from lakatos.experiments.interval import LEAST_UNITS
+from lakatos.experiments.record import DesignChosen
 from lakatos.flows.report.reader import RunReading, designed_pairs, open_pairs
 from lakatos.theories.engine.scoring.score import UNKNOWN
 from lakatos.traces.wording import in_a_list, plural
@@ -24,7 +25,7 @@ MOST_UNMET = 3
 
 def course(reading: RunReading) -> str:
     """How trials were chosen, when predictions were recorded, and what followed from the responses."""
-    parts = [] if reading.is_collected_before else [_choice_of_trials(reading)]
+    parts = [_choice_of_trials(reading)]
     parts.append(
         "The predictions of the theories that existed then were recorded before the responses of an experiment "
         f"{reading.came}; a theory that was proposed later is not tested by these responses."
@@ -41,12 +42,24 @@ def _choice_of_trials(reading: RunReading) -> str:
     known = reading.state.experiments
     designs = [item.record for name, item in known.designs.items() if name in known.collected]
     n_trials = sum(item.n_trials for item in designs)
-    n_random = sum(item.n_random for item in designs)
-    if not n_trials:
+    if not n_trials or reading.is_all_used:
         return ""
-    return (
-        f"Of {plural(n_trials, 'trial')}, {n_trials - n_random} were selected to discriminate between the theories "
-        f"competing then, and {n_random} were drawn at random."
+    return f"Of {plural(n_trials, 'trial')}, {kinds_of_trials(designs)}."
+
+
+def kinds_of_trials(designs: Sequence[DesignChosen]) -> str:
+    """How many trials of experiments were selected, drawn at random, or all that there were."""
+    partial = [item for item in designs if not item.is_exhaustive]
+    n_random = sum(item.n_random for item in partial)
+    kinds = {
+        "selected to discriminate between the theories competing then": sum(
+            item.n_trials - item.n_random for item in partial
+        ),
+        "drawn at random": n_random,
+        "all that remained": sum(item.n_trials for item in designs if item.is_exhaustive),
+    }
+    return in_a_list(
+        [f"{n} {'was' if n == 1 else 'were'} {words}" for words, n in kinds.items() if n]
     )
 
 

@@ -248,7 +248,7 @@ def predictions_chart(
     rows = _telling_rows(stack, shares)
     if not len(rows):
         return Markup(""), 0, rivals
-    random = set(reading.design(chosen).random_coverage)
+    random = set() if chosen.is_exhaustive else set(reading.design(chosen).random_coverage)
     trials = []
     for row in rows:
         answered = (math.nan,) * 3

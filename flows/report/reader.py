@@ -129,9 +129,7 @@ class RunReading:
         """Whether the designs took all trials that were there and not sealed, so that none was chosen."""
         known = self.state.experiments
         designs = [item.record for name, item in known.designs.items() if name in known.collected]
-        return self.is_collected_before and all(
-            item.n_trials == item.n_candidates for item in designs
-        )
+        return self.is_collected_before and all(item.is_exhaustive for item in designs)
 
     @property
     def came(self) -> str:

@@ -7,12 +7,16 @@ from itertools import combinations
 import numpy as np
 from rewinding import tiny_run
 
+from lakatos.experiments.preregistration import summarise_design
+from lakatos.experiments.record import DesignChosen
+from lakatos.experiments.task import Design, Stimuli
 from lakatos.flows.report import charts
 from lakatos.flows.report.course import (
     FROZEN_DIFFERENCES,
     course,
     course_of_search,
     found_by_search,
+    kinds_of_trials,
     pairs_in_words,
     ratio_of_verdict,
 )
@@ -56,8 +60,26 @@ def test_the_course_counts_trials_chosen_and_drawn_and_claims_no_prediction_of_l
         sum(getattr(item, name) for item in designs) for name in ("n_trials", "n_random")
     )
     assert f"Of {n_trials} trials, {n_trials - n_random} were selected to discriminate" in text
-    assert f", and {n_random} were drawn at random." in text
+    assert f" and {n_random} were drawn at random." in text
     assert "a theory that was proposed later is not tested by these responses" in text
+
+
+def test_no_trial_is_called_random_of_an_experiment_that_has_all_that_remained() -> None:
+    def design(n_trials: int, n_random: int, n_candidates: int) -> DesignChosen:
+        return DesignChosen.model_construct(
+            n_trials=n_trials, n_random=n_random, n_candidates=n_candidates
+        )
+
+    assert kinds_of_trials([design(20, 10, 40), design(12, 6, 12)]) == (
+        "10 were selected to discriminate between the theories competing then, 10 were drawn at random and 12 were all "
+        "that remained"
+    )
+    trials = Stimuli({"x": np.arange(4.0)})
+    plan = Design("1.1", trials, repetitions=2, n_participants=5, random_coverage=(3,))
+    assert summarise_design(plan).startswith("4 distinct trials (1 of them random), each")
+    assert summarise_design(plan, is_exhaustive=True).startswith(
+        "4 distinct trials (all that remained), each"
+    )
 
 
 def test_every_pair_of_scored_theories_is_distinguished_open_or_met_in_no_design() -> None:
