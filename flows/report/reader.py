@@ -339,17 +339,16 @@ class RunReading:
         return ""
 
     def marked(self, text: str, theories: Iterable[Digest]) -> str:
-        """A record's text with the names of ``theories`` replaced by their tags where they are long."""
+        """A record's text in the verdict's names; long ones of ``theories`` are replaced by their tags."""
+        text = in_new_names(self.state.theories, text)
         for digest in theories:
             label = self.label(digest)
             if len(label.name) > len(label.brief):
                 text = text.replace(f"{label.name} ({digest[:6]})", label.tag)
         for digest in theories:
             label = self.label(digest)
-            names = {label.name, self.checked[digest].record.name} if digest in self.checked else {}
-            for name in sorted(names, key=len, reverse=True):
-                if len(name) > len(label.brief):
-                    text = text.replace(name, label.tag)
+            if len(label.name) > len(label.brief):
+                text = text.replace(label.name, label.tag)
         return text
 
     def cited(self, digests: Iterable[Digest]) -> list[tuple[str, list[str]]]:

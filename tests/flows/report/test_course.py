@@ -128,6 +128,13 @@ def test_the_page_names_the_experiments_behind_differences_of_frozen_predictions
     assert "Over all experiments, the scores of frozen" not in page
 
 
+def test_texts_of_before_the_verdict_have_its_names_on_the_page() -> None:
+    with open_reading(tiny_run()) as reading:
+        for theory, item in reading.checked.items():
+            name = item.record.name
+            assert reading.marked(f"{name} loses.", []) == f"{reading.label(theory).name} loses."
+
+
 def test_one_score_has_one_interval_on_the_page() -> None:
     with open_reading(tiny_run()) as reading:
         page = render(reading)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -113,10 +114,17 @@ class ComparedLeader:
 
 
 def in_new_names(theories: TheoriesState, text: str) -> str:
-    """A text of before the verdict with the names that theories have since."""
-    names = {
-        item.record.name: theories.bare_name(theory) for theory, item in theories.checked.items()
-    }
+    """A text of before the verdict with the names that theories have since.
+
+    Theories that entered with one name stand in it with the beginnings of their digests.
+    """
+    since = theories.told.record.names if theories.told else {}
+    entered = Counter(item.record.name for item in theories.checked.values())
+    names = {}
+    for theory, item in theories.checked.items():
+        name = item.record.name
+        old = name if entered[name] == 1 else f"{name} ({theory[:6]})"
+        names[old] = since.get(theory, old)
     changed = {old: new for old, new in names.items() if old != new}
     if not changed:
         return text
