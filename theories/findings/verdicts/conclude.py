@@ -153,7 +153,7 @@ def conclude_from(
     board = evidence.board()
     leader = board.leader.theory
     seeds = [line.theory for line in board.standings if line.theory in evidence.seeds]
-    errors = tuple(_errors(evidence, name) for name in dict.fromkeys([leader, *seeds]))
+    errors = tuple(_errors(evidence, name) for name in board.listed(evidence.seeds))
     found = compare_leader(evidence.theories, evidence.experiments, leader, seeds)
     cross_validated = _cross_validated(folds)
     decides = found.strictest

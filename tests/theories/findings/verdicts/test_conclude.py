@@ -229,7 +229,7 @@ def test_the_verdict_names_the_leader_the_decisive_rival_and_why_it_ended(
     low, high = found.interval or (0.0, 0.0)
     assert found.advantage is not None
     assert low < found.advantage < high
-    assert {item.theory for item in found.errors} == {found.leader, *evidence.seeds}
+    assert [item.theory for item in found.errors] == evidence.board().listed(evidence.seeds)
     assert found.errors[0].theory == found.leader
 
 
