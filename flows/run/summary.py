@@ -58,7 +58,7 @@ class RunSummary:
 
 COLUMNS = (
     "theory",
-    "error ratio",
+    "misfit ratio",
     "completeness",
     "nats per choice",
     "prequential",
