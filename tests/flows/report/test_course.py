@@ -5,8 +5,10 @@ from __future__ import annotations
 from itertools import combinations
 
 import numpy as np
+import pytest
 from rewinding import tiny_run
 
+from lakatos.experiments.interval import interval_of_squares
 from lakatos.experiments.preregistration import summarise_design
 from lakatos.experiments.record import DesignChosen
 from lakatos.experiments.task import Design, Stimuli
@@ -21,7 +23,7 @@ from lakatos.flows.report.course import (
     ratio_of_verdict,
 )
 from lakatos.flows.report.figures import score_history
-from lakatos.flows.report.formats import interval, interval_of
+from lakatos.flows.report.formats import interval, interval_of, interval_of_error
 from lakatos.flows.report.reader import designed_pairs, open_pairs, open_reading, run_scores
 from lakatos.flows.report.report import render
 from lakatos.flows.report.size_path import changes_on_path, newest_path
@@ -153,6 +155,19 @@ def test_a_point_of_calibration_counts_predictions() -> None:
     one = CalibrationBin(probability=0.98, share=1.0, interval=(0.03, 1.0), n=1)
     drawn = str(charts.reliability([[one]], 400))
     assert "1 prediction near 0.98; favoured by the data: 1" in drawn
+
+
+def test_the_interval_of_a_mean_of_squares_lies_above_zero() -> None:
+    t_of_7 = 2.364624
+    low, high = interval_of_squares(0.0066, 0.004, 7)
+    assert (low, high) == pytest.approx(
+        (0.0066 * np.exp(-t_of_7 * 0.004 / 0.0066), 0.0066 * np.exp(t_of_7 * 0.004 / 0.0066))
+    )
+    assert interval_of_error(0.0066, 0.004, 4, 8) == f"{low:.4f} to {high:.4f}"
+    assert interval_of_error(0.0066, 0.004, 4, 4) == "no interval (n = 4)"
+    line = charts.ErrorLine("Sum", 0.1, 0.0066, 0.004, 8)
+    assert line.unseen_interval == (low, high)
+    assert interval_of_squares(0.0, 0.0) == (0.0, 0.0)
 
 
 def test_of_fewer_than_five_units_no_interval_is_printed() -> None:
