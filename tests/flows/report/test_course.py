@@ -23,10 +23,12 @@ from lakatos.flows.report.course import (
     ratio_of_verdict,
 )
 from lakatos.flows.report.figures import score_history
-from lakatos.flows.report.formats import interval, interval_of, interval_of_error
+from lakatos.flows.report.formats import fixed, interval, interval_of, interval_of_error
 from lakatos.flows.report.reader import designed_pairs, open_pairs, open_reading, run_scores
 from lakatos.flows.report.report import render
 from lakatos.flows.report.size_path import changes_on_path, newest_path
+from lakatos.flows.report.two_pages import render_summary
+from lakatos.flows.run.summary import summary_of
 from lakatos.judges.calibration import CalibrationBin
 from lakatos.theories.engine.scoreboard import prequential_advantage
 from lakatos.theories.engine.scoring.score import ScoreEstimate
@@ -149,6 +151,18 @@ def test_one_score_has_one_interval_on_the_page() -> None:
         low, _ = reading.board.standings[0].score.interval
     assert "distinguished every pair" not in page
     assert f"{low:.4f}".replace("-", "\N{MINUS SIGN}") in history
+
+
+def test_the_status_and_the_pages_print_the_same_intervals() -> None:
+    with open_reading(tiny_run()) as reading:
+        second = reading.board.standings[1]
+        low, high = second.score.interval
+        table = summary_of(reading.state, reading.trace.journal.head, "").standings
+        page, summary = render(reading), render_summary(reading, "report.html")
+        behind = f'{fixed(second.behind.value)}<span class="interval">{interval_of(second.behind)}'
+    assert table[1][3] == f"{second.score.value:.4f} ({low:.4f} to {high:.4f})"
+    assert behind in page
+    assert behind in summary
 
 
 def test_a_point_of_calibration_counts_predictions() -> None:
