@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-import numpy as np
 from rich.table import Table
 
 from lakatos.experiments.adoption.names import told_experiment
@@ -18,6 +17,7 @@ from lakatos.flows.errors import RunMissingError
 from lakatos.flows.report.by_experiment import LeaderOnExperiment, leader_by_experiment
 from lakatos.flows.report.formats import experiment_of_data_set
 from lakatos.flows.report.reader import RunReading, open_reading, shortened
+from lakatos.flows.report.theory_facts import favouring_trials
 from lakatos.flows.report.words import words_of
 from lakatos.flows.result import Result, Shown
 from lakatos.flows.run.console import escape
@@ -328,10 +328,10 @@ def _in_brief(
     if carried:
         most = carried[0]
         yield (
-            f"The strongest single trial is {most.trial} of experiment {told_experiment(most.experiment)} "
-            f"({shortened(most.shown, 60)}): "
-            f"{most.share:.0%} of {plural(most.n_answers, 'response')} chose the last option; it predicted "
-            f"{most.leader:.0%}, the rival {most.rival:.0%}."
+            f"The trial that favours the leading theory most is {most.trial} of experiment "
+            f"{told_experiment(most.experiment)} ({shortened(most.shown, 60)}): "
+            f"{most.share:.0%} of {plural(most.n_answers, 'response')} were the last option; with parameters estimated "
+            f"from all responses, the leading theory predicts {most.leader:.0%}, the rival {most.rival:.0%}."
         )
 
 
@@ -375,36 +375,16 @@ def _carried(reading: RunReading, record: CampaignConcluded) -> Iterator[Support
     rival = reading.first_rival or record.runner_up
     if rival is None:
         return
-    found = []
-    for name in reading.state.experiments.collected:
-        pair = [
-            reading.state.theories.scores.get((theory, name)) for theory in (record.leader, rival)
-        ]
-        trials = reading.trials(name)
-        if pair[0] is None or pair[1] is None or trials.n_options != 2:
-            continue
-        ours, theirs = (
-            np.clip(np.asarray(item.record.proportions), 1e-6, 1 - 1e-6) for item in pair if item
+    for item in favouring_trials(reading, record.leader, rival)[:MOST_TRIALS]:
+        trials = reading.trials(item.experiment)
+        counts = trials.totals[item.row]
+        yield SupportingTrial(
+            item.experiment,
+            item.row + 1,
+            reading.domain.describe(trials.stimuli, item.row),
+            int(counts.sum()),
+            float(counts[-1] / counts.sum()),
+            float(item.own[-1]),
+            float(item.other[-1]),
+            item.nats,
         )
-        counts = trials.totals
-        gain = counts[:, 1] * np.log(ours / theirs) + counts[:, 0] * np.log(
-            (1 - ours) / (1 - theirs)
-        )
-        for row in np.argsort(-gain)[:MOST_TRIALS]:
-            if gain[row] > 0:
-                n = int(counts[row].sum())
-                shown = reading.domain.describe(trials.stimuli, int(row))
-                share = float(counts[row, 1] / n)
-                found.append(
-                    SupportingTrial(
-                        name,
-                        int(row) + 1,
-                        shown,
-                        n,
-                        share,
-                        float(ours[row]),
-                        float(theirs[row]),
-                        float(gain[row]),
-                    )
-                )
-    yield from sorted(found, key=lambda item: -item.nats)[:MOST_TRIALS]
