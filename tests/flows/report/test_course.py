@@ -130,6 +130,11 @@ def test_the_page_names_the_experiments_behind_differences_of_frozen_predictions
     assert found[1] == len(experiments) - 1
     assert page.count(FROZEN_DIFFERENCES) >= 1
     assert "Over all experiments, the scores of frozen" not in page
+    assert "<br>Predicted:" not in page
+    n_diagnosed = page.count(
+        "on the leaderboard of that cycle, with parameters estimated from other data"
+    )
+    assert n_diagnosed == len(reading.state.theories.diagnoses) > 0
 
 
 def test_texts_of_before_the_verdict_have_its_names_on_the_page() -> None:
