@@ -24,6 +24,7 @@ from lakatos.flows.report.course import (
 )
 from lakatos.flows.report.figures import score_history
 from lakatos.flows.report.formats import fixed, interval, interval_of, interval_of_error
+from lakatos.flows.report.limits import only_tests
 from lakatos.flows.report.reader import designed_pairs, open_pairs, open_reading, run_scores
 from lakatos.flows.report.report import render
 from lakatos.flows.report.size_path import changes_on_path, newest_path
@@ -115,7 +116,15 @@ def test_the_ratio_of_probabilities_is_that_of_the_verdict_and_absent_with_few_p
             texts.append(ratio_of_verdict(reading))
         object.__setattr__(recorded, "record", concluded)
     assert texts[0] == ""
-    assert f"{np.exp(concluded.advantage):.2f} times that of" in texts[1]
+    assert f"{np.exp(concluded.advantage):.3f} times that of" in texts[1]
+
+
+def test_only_predictions_that_a_run_has_are_called_its_tests() -> None:
+    assert only_tests({"frozen predictions": True, "sealed": False}) == (
+        "Only frozen predictions are genuine tests."
+    )
+    both = only_tests({"frozen predictions": True, "sealed trials": True})
+    assert both == "Only frozen predictions and sealed trials are genuine tests."
 
 
 def test_the_page_names_the_experiments_behind_differences_of_frozen_predictions() -> None:
