@@ -115,7 +115,7 @@ def ratio_of_verdict(reading: RunReading) -> str:
     if few or concluded.interval is None or (concluded.advantage_error or 0.0) >= UNKNOWN:
         return ""
     value, low, high = (
-        f"{float(np.exp(nats)):.2f}" for nats in (concluded.advantage, *concluded.interval)
+        f"{float(np.exp(nats)):.3f}" for nats in (concluded.advantage, *concluded.interval)
     )
     chosen = (
         f", Bonferroni-corrected for selection among {concluded.n_compared} theories"
