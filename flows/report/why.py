@@ -344,7 +344,7 @@ def lead_in_words(leader: str, rival: str, record: CampaignConcluded) -> str:
         record: The verdict.
     """
     if record.advantage is None:
-        return f"{leader} leads before {rival}; the study has no other initial theory to compare it with."
+        return f"{leader} leads and {rival} is second; the study has no other initial theory."
     better = "predicts better" if record.holds else "was not shown to predict better"
     return f"{leader} {better} than {rival}, the closest initial theory, on {record.basis}."
 

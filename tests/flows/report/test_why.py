@@ -15,7 +15,7 @@ from lakatos.theories.findings.verdicts.record import CampaignConcluded
     [
         (0.33, True, "Sum predicts better than Tallying, the closest initial theory, on frozen."),
         (-0.0019, False, "Sum was not shown to predict better than Tallying, the closest initial"),
-        (None, False, "Sum leads before Tallying; the study has no other initial theory"),
+        (None, False, "Sum leads and Tallying is second; the study has no other initial theory."),
     ],
 )
 def test_a_lead_is_stated_as_the_comparison_of_the_verdict_found_it(
