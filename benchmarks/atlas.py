@@ -51,7 +51,7 @@ LONGEST_STEP_S = 3600.0
 RATIO_DRAWS = 512
 TOP, END = "<!-- made from studies/atlas/named -->", "<!-- end -->"
 HEAD = (
-    "| study | named theory | clauses | left unexplained: presented trials | sealed trials | completeness "
+    "| study | named theory | clauses | misfit ratio: presented trials | sealed trials | completeness "
     "| best published theory, its completeness | ahead of it | open responses | time |\n"
     "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"
 )
@@ -64,7 +64,7 @@ class Measures(BaseModel):
 
     commit: str
     presented: Interval | None
-    """Squared error on the open trials in multiples of its sampling noise, with its 90% interval."""
+    """Misfit ratio on the open trials, with its 90% interval."""
     sealed: Interval | None
     """The same on the sealed responses, on which neither form nor population was chosen."""
     completeness: Interval | None

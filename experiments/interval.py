@@ -28,6 +28,22 @@ def half_width(degrees: float | NDArray[Any] = inf, n_compared: int = 1) -> NDAr
     return np.maximum(2.0, stdtrit(degrees, 1 - 0.025 / max(n_compared, 1)))
 
 
+def interval_of_squares(
+    mean: float, standard_error: float, degrees: float = inf
+) -> tuple[float, float]:
+    """95% interval of a mean of squares, which cannot be negative: by the delta method on its logarithm.
+
+    Args:
+        mean: Above 0, or 0 of squares that are all 0.
+        standard_error: Of the mean.
+        degrees: Of freedom, one less than there are squares.
+    """
+    if mean <= 0:
+        return mean, mean
+    factor = float(np.exp(half_width(degrees) * standard_error / mean))
+    return mean / factor, mean * factor
+
+
 def wilson_interval(n_successes: int, n: int, confidence: float = 0.95) -> tuple[float, float]:
     """Score interval of a proportion.
 

@@ -65,15 +65,18 @@ def check_preregistered(preregistration: Preregistration | None, design: Design)
         )
 
 
-def summarise_design(design: Design, n_answers: int = 0) -> str:
+def summarise_design(design: Design, n_answers: int = 0, *, is_exhaustive: bool = False) -> str:
     """The design in a sentence.
 
     Args:
         design: What is asked.
         n_answers: Answers to its trials that are there already, of an archive or a file, where they are counted.
+        is_exhaustive: Whether it has all trials that there were, so that none was drawn at random.
     """
-    n_random = len(design.random_coverage)
-    trials = f"{len(design.stimuli)} distinct trials ({n_random} of them random)"
+    random = (
+        "all that remained" if is_exhaustive else f"{len(design.random_coverage)} of them random"
+    )
+    trials = f"{len(design.stimuli)} distinct trials ({random})"
     if n_answers:
         return (
             f"{trials}, to which {design.n_participants} participants have given {n_answers:,} existing responses "

@@ -65,6 +65,11 @@ class DesignChosen(Record):
     groups: str = ""
     """Simulated power for differences between groups or effects of attributes, in words."""
 
+    @property
+    def is_exhaustive(self) -> bool:
+        """Whether it has all trials that there were, so that none was selected and none drawn at random."""
+        return self.n_trials == self.n_candidates
+
     @model_validator(mode="before")
     @classmethod
     def _without_proposals(cls, body: Any) -> Any:

@@ -60,8 +60,8 @@ class StudyOutcome(Result):
     def leaderboard(self) -> pd.DataFrame:
         """All rivals, the leader first: nats per choice on answers that taught them nothing, and how far behind.
 
-        Intervals are 95%. ``left`` is what a theory leaves unexplained, as the verdict measured it: its squared error
-        on the presented trials divided by its sampling noise, with a 90% interval; 1 is expected without misfit.
+        Intervals are 95%. ``left`` is what a theory leaves unexplained, as the verdict measured it: its misfit
+        ratio with a 90% interval; 1 is expected if the theory is true.
         ``error`` is the mean squared error of choice proportions.
         """
         state, trace = self._open()

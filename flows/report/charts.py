@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -9,6 +10,7 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
+from lakatos.experiments.interval import interval_of_squares
 from lakatos.flows.report.svg import (
     SHAPES,
     WIDE,
@@ -506,15 +508,23 @@ class ErrorLine:
     unseen: float | None = None
     unseen_error: float = 0.0
     """Its standard error."""
+    n_unseen: int | None = None
+    """Sealed trials, where their number is known."""
     published: float | None = None
 
     @property
     def values(self) -> list[float]:
         """All that is drawn."""
         found = [self.seen, self.published]
-        if self.unseen is not None:
-            found += [self.unseen - 2 * self.unseen_error, self.unseen + 2 * self.unseen_error]
-        return [value for value in found if value is not None]
+        return [value for value in (*found, *self.unseen_interval) if value is not None]
+
+    @property
+    def unseen_interval(self) -> tuple[float, ...]:
+        """Ends of the 95% interval of the error on sealed trials; none without these."""
+        if self.unseen is None:
+            return ()
+        degrees = math.inf if self.n_unseen is None else max(self.n_unseen - 1, 1)
+        return interval_of_squares(self.unseen, self.unseen_error, degrees)
 
 
 def errors(lines: Sequence[ErrorLine], width: int) -> Drawing:
@@ -545,8 +555,8 @@ def errors(lines: Sequence[ErrorLine], width: int) -> Drawing:
             words = f"{line.name}: {number(round(line.seen, 4))} on trials that were not sealed"
             canvas.mark(x(line.seen), y, "circle", "s1 hollow", words)
         if line.unseen is not None:
-            half = 2 * line.unseen_error
-            canvas.line(x.inside(line.unseen - half), y, x(line.unseen + half), y, "whisker s2")
+            low, high = line.unseen_interval
+            canvas.line(x.inside(low), y, x(high), y, "whisker s2")
             words = f"{line.name}: {number(round(line.unseen, 4))} on sealed trials"
             canvas.mark(x(line.unseen), y, "square", "s2", words)
         if line.published is not None:

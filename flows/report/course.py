@@ -9,17 +9,23 @@ from itertools import combinations
 import numpy as np
 
 from lakatos.experiments.interval import LEAST_UNITS
+from lakatos.experiments.record import DesignChosen
 from lakatos.flows.report.reader import RunReading, designed_pairs, open_pairs
 from lakatos.theories.engine.scoring.score import UNKNOWN
 from lakatos.traces.wording import in_a_list, plural
 
+FROZEN_DIFFERENCES = (
+    "Differences between frozen predictions of two theories are means over the experiments after the first; the first "
+    "counts only if there is no other, because its predictions were frozen before any population was estimated."
+)
+"""The rule of `prequential_advantage`, in words."""
 MOST_UNMET = 3
 """Pairs that met in no design, of those that are named."""
 
 
 def course(reading: RunReading) -> str:
     """How trials were chosen, when predictions were recorded, and what followed from the responses."""
-    parts = [] if reading.is_collected_before else [_choice_of_trials(reading)]
+    parts = [_choice_of_trials(reading)]
     parts.append(
         "The predictions of the theories that existed then were recorded before the responses of an experiment "
         f"{reading.came}; a theory that was proposed later is not tested by these responses."
@@ -36,12 +42,24 @@ def _choice_of_trials(reading: RunReading) -> str:
     known = reading.state.experiments
     designs = [item.record for name, item in known.designs.items() if name in known.collected]
     n_trials = sum(item.n_trials for item in designs)
-    n_random = sum(item.n_random for item in designs)
-    if not n_trials:
+    if not n_trials or reading.is_all_used:
         return ""
-    return (
-        f"Of {plural(n_trials, 'trial')}, {n_trials - n_random} were selected to discriminate between the theories "
-        f"competing then, and {n_random} were drawn at random."
+    return f"Of {plural(n_trials, 'trial')}, {kinds_of_trials(designs)}."
+
+
+def kinds_of_trials(designs: Sequence[DesignChosen]) -> str:
+    """How many trials of experiments were selected, drawn at random, or all that there were."""
+    partial = [item for item in designs if not item.is_exhaustive]
+    n_random = sum(item.n_random for item in partial)
+    kinds = {
+        "selected to discriminate between the theories competing then": sum(
+            item.n_trials - item.n_random for item in partial
+        ),
+        "drawn at random": n_random,
+        "all that remained": sum(item.n_trials for item in designs if item.is_exhaustive),
+    }
+    return in_a_list(
+        [f"{n} {'was' if n == 1 else 'were'} {words}" for words, n in kinds.items() if n]
     )
 
 
@@ -66,6 +84,23 @@ def course_of_search(diagnosed: Sequence[int], proposed: Mapping[int, int]) -> s
     return " ".join(parts)
 
 
+def found_by_search(n_tried: int, n_new: int) -> str:
+    """How many candidates a search evaluated, and what became of them; empty if there was no search.
+
+    Args:
+        n_tried: Number of candidates.
+        n_new: Number of theories that were not initial ones.
+    """
+    if not n_tried:
+        return ""
+    result = (
+        f"{plural(n_new, 'new theory', 'new theories')} {'was' if n_new == 1 else 'were'} submitted"
+        if n_new
+        else "it added no theory to the initial ones"
+    )
+    return f"The search evaluated {plural(n_tried, 'candidate')}; {result}."
+
+
 def _cycles(numbers: Sequence[int]) -> str:
     found = [str(number) for number in sorted(set(numbers))]
     return f"{'cycle' if len(found) == 1 else 'cycles'} {in_a_list(found)}"
@@ -80,7 +115,7 @@ def ratio_of_verdict(reading: RunReading) -> str:
     if few or concluded.interval is None or (concluded.advantage_error or 0.0) >= UNKNOWN:
         return ""
     value, low, high = (
-        f"{float(np.exp(nats)):.2f}" for nats in (concluded.advantage, *concluded.interval)
+        f"{float(np.exp(nats)):.3f}" for nats in (concluded.advantage, *concluded.interval)
     )
     chosen = (
         f", Bonferroni-corrected for selection among {concluded.n_compared} theories"

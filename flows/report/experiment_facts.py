@@ -110,7 +110,9 @@ def experiment_facts(reading: RunReading, name: str) -> ExperimentFacts:
         reading, facts.chosen, shares, predicted, facts.option, _n_people(facts)
     )
     for place, row in enumerate(most_informative(design)):
-        caption = trial_caption(reading, row, design, shares, predicted)
+        caption = trial_caption(
+            reading, row, design, shares, predicted, is_exhaustive=facts.chosen.is_exhaustive
+        )
         if place < MOST_PICTURES:
             picture = Markup(reading.domain.picture(design.stimuli, row))
             facts.pictures.append((picture, caption))
@@ -192,6 +194,8 @@ def trial_caption(
     design: Design,
     shares: ChoiceShares | None,
     predictions: Mapping[Digest, Array],
+    *,
+    is_exhaustive: bool = False,
 ) -> dict[str, Any]:
     """What stands below the picture of a trial."""
     information = design.information[row] if design.information else float("nan")
@@ -200,7 +204,7 @@ def trial_caption(
         people = f"{shares.share[row]:.0%} ({shares.low[row]:.0%} to {shares.high[row]:.0%})"
     return {
         "number": row + 1,
-        "random": row in design.random_coverage,
+        "random": row in design.random_coverage and not is_exhaustive,
         "information": None if np.isnan(information) else information,
         "people": people,
         "predicted": [

@@ -171,8 +171,12 @@ def error_chart(
     """Errors of the leader and the published theories beside published figures."""
     if not rows:
         return Markup("")
+    sealed = reading.state.experiments.sealed
+    n_sealed = sealed.record.n_trials if sealed else None
     lines = [
-        charts.ErrorLine(row["label"].short, row["open"], row["sealed"], row["sealed_error"] or 0.0)
+        charts.ErrorLine(
+            row["label"].short, row["open"], row["sealed"], row["sealed_error"] or 0.0, n_sealed
+        )
         for row in rows
     ]
     lines += [
@@ -248,7 +252,7 @@ def predictions_chart(
     rows = _telling_rows(stack, shares)
     if not len(rows):
         return Markup(""), 0, rivals
-    random = set(reading.design(chosen).random_coverage)
+    random = set() if chosen.is_exhaustive else set(reading.design(chosen).random_coverage)
     trials = []
     for row in rows:
         answered = (math.nan,) * 3

@@ -8,7 +8,8 @@ from math import inf
 import numpy as np
 
 from lakatos.experiments.adoption.names import told_experiment
-from lakatos.theories.engine.scoring.score import ScoreEstimate
+from lakatos.experiments.interval import interval_of_squares
+from lakatos.theories.engine.scoring.score import LEAST_OF_INTERVAL, ScoreEstimate
 from lakatos.traces.wording import plural
 
 
@@ -56,6 +57,21 @@ def interval_of(estimate: ScoreEstimate, digits: int = 4) -> str:
     return f"{fixed(low, digits)} to {fixed(high, digits)}"
 
 
+def interval_of_error(
+    value: float | None, standard_error: float | None, digits: int = 4, n_units: int | None = None
+) -> str:
+    """The 95% interval of a mean squared error over so many trials; see `interval_of_squares`."""
+    if (
+        value is None
+        or standard_error is None
+        or (n_units or LEAST_OF_INTERVAL) < LEAST_OF_INTERVAL
+    ):
+        return interval(value, standard_error, digits, n_units)
+    degrees = inf if n_units is None else n_units - 1
+    low, high = interval_of_squares(value, standard_error, degrees)
+    return f"{fixed(low, digits)} to {fixed(high, digits)}"
+
+
 def listed(sentences: Iterable[str]) -> str:
     """Sentences as parts of one, without their full stops."""
     return "; ".join(sentence.rstrip(".") for sentence in sentences)
@@ -78,6 +94,7 @@ FILTERS: dict[str, Callable[..., str]] = {
     "experiment": experiment_of_data_set,
     "interval": interval,
     "interval_of": interval_of,
+    "interval_of_error": interval_of_error,
     "listed": listed,
     "plural": plural,
     "thousands": thousands,

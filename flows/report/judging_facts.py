@@ -171,7 +171,7 @@ def judging_facts(reading: RunReading) -> dict[str, Any]:
 
 
 def _error_rows(reading: RunReading) -> list[dict[str, Any]]:
-    """Errors as the verdict says them; before it, those of the leader and the first rivals on open trials."""
+    """Errors as the verdict states them; before it, those of the same theories on open trials."""
     if reading.concluded is not None:
         return [
             item.model_dump() | {"label": reading.label(item.theory)}
@@ -179,9 +179,8 @@ def _error_rows(reading: RunReading) -> list[dict[str, Any]]:
         ]
     blank = {"sealed": None, "sealed_error": None, "all": None, "sealed_score": None}
     return [
-        {"theory": line.theory, "label": reading.label(line.theory), "open": line.error} | blank
-        for line in reading.board.standings
-        if line.theory == reading.leader or line.theory in reading.state.seeds
+        {"theory": name, "label": reading.label(name), "open": reading.board.of(name).error} | blank
+        for name in reading.board.listed(reading.state.seeds)
     ]
 
 
@@ -195,6 +194,7 @@ def error_facts(reading: RunReading) -> dict[str, Any]:
     ]
     return {
         "rows": rows,
+        "n_others": len(reading.board.standings) - len(rows),
         "sealed": state.experiments.sealed.record if state.experiments.sealed else None,
         "figure": error_chart(reading, rows, cross_validated),
         "cross_validated": cross_validated,

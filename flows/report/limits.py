@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from lakatos.flows.branches.branch import origin_of
 from lakatos.flows.report.reader import RunReading, clean, mean_ceiling, open_pairs
@@ -10,7 +10,7 @@ from lakatos.flows.roles.failures import silence
 from lakatos.flows.run.records import AnalysesNoted, CodeAccepted
 from lakatos.flows.run.run import code_changes_in_words
 from lakatos.flows.stages.verdict.unmeasured import say_of_memorising
-from lakatos.traces.wording import plural
+from lakatos.traces.wording import in_a_list, plural
 
 FEW = 30
 """Trials or people below which the report calls them few."""
@@ -119,12 +119,14 @@ def _limits_of_tests(reading: RunReading) -> Iterator[str]:
     """Whether anything tested the winner on answers that it was not made from."""
     board = reading.board
     standing = next((line for line in board.standings if line.theory == reading.leader), None)
-    untouched = (
-        reading.state.experiments.sealed is not None
-        or bool(reading.state.campaign.folds)
-        or (standing and standing.n_prequential)
-    )
-    if board.standings and not untouched:
+    tests = {
+        "frozen predictions": bool(standing and standing.n_prequential),
+        "predictions of sealed trials": reading.state.experiments.sealed is not None,
+        "predictions by repeated searches of the trials sealed from them": bool(
+            reading.state.campaign.folds
+        ),
+    }
+    if board.standings and not any(tests.values()):
         yield (
             "The leading theory was derived from the same responses on which it is scored, so its score is optimistic "
             "by an unknown amount."
@@ -134,14 +136,22 @@ def _limits_of_tests(reading: RunReading) -> Iterator[str]:
         parts = "parts of the file" if reading.is_of_file else "experiments"
         yield (
             f"The main score of the leaderboard uses all data, including {new} of {len(board.experiments)} {parts} "
-            "whose responses were known when the leading theory was derived. Only frozen predictions, and "
-            "sealed or cross-validated trials if there are any, are genuine tests."
+            f"whose responses were known when the leading theory was derived. {only_tests(tests)}"
         )
     if len(board.experiments) == 1:
         yield (
             "There was only one experiment, so theories were compared on held-out participants (or responses) of the "
             "same experiment. The result may not generalise to other trials."
         )
+
+
+def only_tests(tests: Mapping[str, bool]) -> str:
+    """Which predictions of a run test its leading theory, of those that there are.
+
+    Args:
+        tests: Whether the run has predictions of a kind, by their name.
+    """
+    return f"Only {in_a_list([name for name, has in tests.items() if has])} are genuine tests."
 
 
 def _limits_of_failures(reading: RunReading) -> Iterator[str]:
@@ -203,9 +213,13 @@ def _limits_of_search(reading: RunReading) -> list[str]:
     found = []
     n_scored, n_tried = len(reading.board.standings), reading.state.n_tried
     if n_scored:
+        seeds = set(reading.state.seeds)
+        n_new = sum(line.theory not in seeds for line in reading.board.standings)
+        of_new = f"{n_new} of them selected" if n_new else "none of them selected"
+        candidates = f", {of_new} from {n_tried} candidates" if n_tried else ""
         found.append(
-            f"The leading theory is the best of {plural(n_scored, 'scored theory')}: the initial ones, and those "
-            f"selected from {n_tried} candidates. Selection makes its score on the same data optimistic."
+            f"The leading theory is the best of {plural(n_scored, 'scored theory')}{candidates}. Selection makes its "
+            "score on the same data optimistic."
         )
     found += [
         "Before the verdict, the same responses had been analysed in "

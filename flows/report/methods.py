@@ -5,6 +5,7 @@ from __future__ import annotations
 from lakatos import __version__
 from lakatos.experiments.adoption.layouts import layout_of
 from lakatos.experiments.interval import LEAST_UNITS
+from lakatos.flows.report.course import kinds_of_trials
 from lakatos.flows.report.experiment_facts import people_facts
 from lakatos.flows.report.reader import RunReading
 from lakatos.traces.wording import in_a_list, plural
@@ -103,21 +104,12 @@ def _trials(reading: RunReading) -> str:
     if not designs:
         return ""
     n_trials = sum(item.n_trials for item in designs)
-    partial = [item for item in designs if item.n_trials < item.n_candidates]
-    n_random = sum(item.n_random for item in partial)
-    n_selected = sum(item.n_trials for item in partial) - n_random
-    n_rest = n_trials - n_selected - n_random
     used = "used responses to" if reading.is_collected_before else "presented"
     chosen = f"We {used} {plural(n_trials, 'trial')}"
     if reading.is_all_used:
         chosen += ", all that were not sealed"
-    elif n_selected:
-        kinds = [
-            f"{n_selected} were selected to discriminate between the theories competing then",
-            *([f"{n_random} were drawn at random"] if n_random else []),
-            *([f"{n_rest} were all that remained"] if n_rest else []),
-        ]
-        chosen += f", of which {in_a_list(kinds)}"
+    else:
+        chosen += f", of which {kinds_of_trials(designs)}"
     sealed = known.sealed.record.n_trials if known.sealed else 0
     kept = (
         f" A further {plural(sealed, 'trial')} remained sealed until the final comparison."

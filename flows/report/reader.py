@@ -129,9 +129,7 @@ class RunReading:
         """Whether the designs took all trials that were there and not sealed, so that none was chosen."""
         known = self.state.experiments
         designs = [item.record for name, item in known.designs.items() if name in known.collected]
-        return self.is_collected_before and all(
-            item.n_trials == item.n_candidates for item in designs
-        )
+        return self.is_collected_before and all(item.is_exhaustive for item in designs)
 
     @property
     def came(self) -> str:
@@ -341,17 +339,16 @@ class RunReading:
         return ""
 
     def marked(self, text: str, theories: Iterable[Digest]) -> str:
-        """A record's text with the names of ``theories`` replaced by their tags where they are long."""
+        """A record's text in the verdict's names; long ones of ``theories`` are replaced by their tags."""
+        text = in_new_names(self.state.theories, text)
         for digest in theories:
             label = self.label(digest)
             if len(label.name) > len(label.brief):
                 text = text.replace(f"{label.name} ({digest[:6]})", label.tag)
         for digest in theories:
             label = self.label(digest)
-            names = {label.name, self.checked[digest].record.name} if digest in self.checked else {}
-            for name in sorted(names, key=len, reverse=True):
-                if len(name) > len(label.brief):
-                    text = text.replace(name, label.tag)
+            if len(label.name) > len(label.brief):
+                text = text.replace(label.name, label.tag)
         return text
 
     def cited(self, digests: Iterable[Digest]) -> list[tuple[str, list[str]]]:

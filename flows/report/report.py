@@ -24,7 +24,13 @@ from lakatos.experiments.data_sets import data_sets_of
 from lakatos.flows.errors import check_file_place
 from lakatos.flows.report.by_condition import conditions_found
 from lakatos.flows.report.by_experiment import leader_by_experiment
-from lakatos.flows.report.course import course, pairs_in_words, ratio_of_verdict
+from lakatos.flows.report.course import (
+    FROZEN_DIFFERENCES,
+    course,
+    found_by_search,
+    pairs_in_words,
+    ratio_of_verdict,
+)
 from lakatos.flows.report.experiment_facts import FIRST_PICTURES, data_facts, experiment_facts
 from lakatos.flows.report.family_tree import family_tree
 from lakatos.flows.report.figures import score_history, theory_map
@@ -145,6 +151,7 @@ def render(
         "experiments": [experiment_facts(reading, name) for name in state.experiments.designs],
         "failures": failure_facts(reading),
         "course": course(reading),
+        "frozen_differences": FROZEN_DIFFERENCES,
         "ratio": ratio_of_verdict(reading),
         "errors": error_facts(reading),
         "check": check_facts(reading, key, is_copy=is_copy),
@@ -202,6 +209,7 @@ def failure_facts(reading: RunReading) -> dict[str, Any]:
         ],
         "pairs": pairs_in_words(reading),
         "n_tried": n_tried,
+        "search": found_by_search(n_tried, len(set(reading.checked) - set(state.seeds))),
         "attempt_errors": errors.most_common(5),
         "n_attempt_errors": errors.total(),
         "refused_designs": [

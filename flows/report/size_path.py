@@ -14,6 +14,7 @@ from lakatos.flows.errors import UnusableError
 from lakatos.flows.report import charts
 from lakatos.flows.report.download import both
 from lakatos.flows.report.reader import RunReading, open_reading
+from lakatos.flows.report.theory_facts import stated_mechanisms
 from lakatos.flows.result import Result, Shown
 from lakatos.flows.run.console import escape
 from lakatos.theories.engine.record import SizeOnPath
@@ -89,13 +90,12 @@ def path_of_sizes(
 def changes_on_path(reading: RunReading, path: Sequence[SizeOnPath]) -> list[str]:
     """Mechanisms that each theory has and the next smaller one lacks, and those that it lacks: ``+ streak − length``.
 
-    Of the smallest theory, all mechanisms are named. A theory that was submitted is named by its tag.
+    Only counted ones are named, of the smallest theory all of them. A theory that was submitted is named by its tag.
     """
     notes, before = [], frozenset[str]()
     for item in path:
         source = reading.trace.artifacts.get(item.source).decode()
-        slots = read_program(TheoryProgram(source, author="")).composition or {}
-        own = frozenset(name for names in slots.values() for name in names)
+        own = stated_mechanisms(read_program(TheoryProgram(source, author="")), reading.domain)
         changes = [("+", sorted(own - before)), ("−", sorted(before - own))]
         words = [f"{sign} {', '.join(names).replace('_', ' ')}" for sign, names in changes if names]
         tag = f"{reading.label(item.source).tag}: " if item.source in reading.checked else ""
@@ -110,7 +110,7 @@ def path_figure(reading: RunReading) -> Markup:
     rows = []
     for item, note in zip(path, changes_on_path(reading, path), strict=True):
         half, value = 2 * item.behind_error, 0.0 - item.behind
-        mark = " (chosen)" if item.chosen else ""
+        mark = " *" if item.chosen else ""
         known = (value, value - half, value + half)
         rows.append(charts.IntervalRow(f"{plural(item.n_clauses, 'clause')}{mark}", note, (known,)))
     if not rows:

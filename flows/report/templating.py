@@ -12,6 +12,7 @@ from lakatos.experiments.interval import LEAST_UNITS
 from lakatos.flows.report.formats import FILTERS
 from lakatos.flows.report.reader import clean
 from lakatos.theories.engine.scoring.score import LEAST_OF_INTERVAL
+from lakatos.theories.findings.verdicts.headline import MISFIT_RATIO
 
 TEMPLATES = Path(__file__).parent / "templates"
 """Of the report, and of what it shares with other pages."""
@@ -28,7 +29,11 @@ def page_environment(*folders: Path) -> Environment:
         finalize=_cleaned,
     )
     environment.filters |= FILTERS
-    environment.globals |= {"least_units": LEAST_UNITS, "least_of_interval": LEAST_OF_INTERVAL}
+    environment.globals |= {
+        "least_units": LEAST_UNITS,
+        "least_of_interval": LEAST_OF_INTERVAL,
+        "misfit_ratio": MISFIT_RATIO,
+    }
     return environment
 
 

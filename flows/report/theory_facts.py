@@ -14,6 +14,7 @@ from markupsafe import Markup, escape
 from numpy.typing import NDArray
 
 from lakatos.experiments.interval import LEAST_UNITS
+from lakatos.experiments.task import Domain
 from lakatos.flows.report.family_tree import origin
 from lakatos.flows.report.figures import theory_scatter
 from lakatos.flows.report.formats import figures3
@@ -25,6 +26,8 @@ from lakatos.theories.language.theory import Theory
 from lakatos.traces.digest import Digest
 
 Array = NDArray[np.float64]
+LEAST_SHARE = 1e-6
+"""Predicted shares below it are taken for it."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +102,6 @@ def winner_facts(reading: RunReading) -> dict[str, Any] | None:
     theory = reading.theory(leader)
     known = reading.state.theories.checked[leader].record
     parts = [name for names in (theory.composition or {}).values() for name in names]
-    null = {item.name for item in find_family(reading.domain).grammar.mechanisms if item.is_null}
     details = [
         item.text
         for item in theory.account().clauses
@@ -114,7 +116,7 @@ def winner_facts(reading: RunReading) -> dict[str, Any] | None:
         "parameters": list(parameter_rows(theory)),
         "source": program_of(reading, leader),
         "code_name": " + ".join(parts),
-        "n_clauses": sum(name not in null for name in parts),
+        "n_clauses": len(stated_mechanisms(theory, reading.domain)),
         "shown": _tried_clauses(reading),
         "details": details,
         "example": example_trial(reading, leader),
@@ -122,6 +124,17 @@ def winner_facts(reading: RunReading) -> dict[str, Any] | None:
         "option": scattered_option(reading),
         "standing": next(standings, None),
     }
+
+
+def stated_mechanisms(theory: Theory, domain: Domain) -> frozenset[str]:
+    """Mechanisms of a theory that state something; random choices and choice without noise do not."""
+    null = {
+        (item.slot, item.name) for item in find_family(domain).grammar.mechanisms if item.is_null
+    }
+    slots = theory.composition or {}
+    return frozenset(
+        name for slot, names in slots.items() for name in names if (slot, name) not in null
+    )
 
 
 def _tried_clauses(reading: RunReading) -> list[str]:
@@ -132,49 +145,59 @@ def _tried_clauses(reading: RunReading) -> list[str]:
     return [text.removeprefix("the claim says: ") for text in told.record.tried]
 
 
-def most_telling_trial(leader: Array, rival: Array, chosen: Array) -> tuple[int, float]:
-    """The trial on which the rival's error exceeds the leader's error the most, and by how much.
+@dataclass(frozen=True)
+class FavouringTrial:
+    """A trial whose responses favour one theory over another."""
+
+    experiment: str
+    row: int
+    own: Array
+    """``(n_options,)`` shares that the theory predicts, with parameters estimated from all responses."""
+    other: Array
+    nats: float
+
+
+def nats_in_favour(own: Array, other: Array, counts: Array) -> Array:
+    """``(n_trials,)`` log likelihood ratio of two theories, at their predicted shares.
 
     Args:
-        leader: ``(n_trials,)`` share of the last option that the leader predicts.
-        rival: Likewise of the rival.
-        chosen: ``(n_trials,)`` share of participants who chose it; NaN for trials without responses.
+        own: ``(n_trials, n_options)`` shares that the favoured theory predicts.
+        other: Likewise of the other one.
+        counts: Responses.
     """
-    gain = np.abs(rival - chosen) - np.abs(leader - chosen)
-    row = int(np.nanargmax(gain))
-    return row, float(gain[row])
+    ratio = np.log(np.clip(own, LEAST_SHARE, 1)) - np.log(np.clip(other, LEAST_SHARE, 1))
+    return np.asarray((counts * ratio).sum(axis=1))
+
+
+def favouring_trials(reading: RunReading, leader: Digest, rival: Digest) -> list[FavouringTrial]:
+    """Trials with ten responses or more that favour the leader over a rival, the one that does most first."""
+    scores, found = reading.state.theories.scores, list[FavouringTrial]()
+    for name in reading.state.experiments.collected:
+        pair = [scores.get((theory, name)) for theory in (leader, rival)]
+        trials = reading.trials(name)
+        if pair[0] is None or pair[1] is None:
+            continue
+        told = [np.asarray(item.record.proportions) for item in pair if item]
+        shares = [values.reshape(len(trials.stimuli), -1) for values in told]
+        own, other = (
+            np.hstack([1 - item, item]) if item.shape[1] == 1 else item for item in shares
+        )
+        gain = nats_in_favour(own, other, trials.totals)
+        rows = np.flatnonzero((gain > 0) & (trials.totals.sum(axis=1) >= LEAST_UNITS))
+        found += [
+            FavouringTrial(name, int(row), own[row], other[row], float(gain[row])) for row in rows
+        ]
+    return sorted(found, key=lambda item: -item.nats)
 
 
 def example_trial(reading: RunReading, leader: Digest) -> dict[str, Any] | None:
-    """The trial that speaks most for the leader against the best first rival; None without one.
-
-    That is where the rival is further from what people chose than the leader by the most, of trials with ten responses
-    or more.
-    """
+    """The trial that favours the leader most over the best first rival; None without one."""
     rival = reading.first_rival
-    if rival is None:
+    favouring = [] if rival is None else favouring_trials(reading, leader, rival)
+    if rival is None or not favouring:
         return None
-    scores, best = reading.state.theories.scores, -np.inf
-    found: tuple[str, int, Array, Array] | None = None
-    for name in reading.state.experiments.collected:
-        first, second = scores.get((leader, name)), scores.get((rival, name))
-        if first is None or second is None:
-            continue
-        answered = reading.trials(name)
-        people = np.where(
-            answered.totals.sum(axis=1)[:, None] >= LEAST_UNITS, answered.proportions, np.nan
-        )
-        if np.isnan(people).all():
-            continue
-        own = np.asarray(first.record.proportions).reshape(len(people), -1)
-        other = np.asarray(second.record.proportions).reshape(len(people), -1)
-        row, gain = most_telling_trial(own[:, -1], other[:, -1], people[:, -1])
-        if gain > best:
-            best = gain
-            found = name, row, own[row], other[row]
-    if found is None:
-        return None
-    name, row, own, other = found
+    name, row = favouring[0].experiment, favouring[0].row
+    own, other = favouring[0].own, favouring[0].other
     trials = reading.trials(name)
     return {
         "experiment": name,

@@ -137,7 +137,7 @@ def _differences(reading: RunReading, lines: list[ComparisonLine]) -> Markup:
     rows = []
     for line in others:
         behind = line.standing.behind
-        known = (-behind.value, -behind.interval[1], -behind.interval[0])
+        known = (behind.value, *behind.interval)
         note = f"n = {behind.n_units}" if behind.is_known else ""
         rows.append(
             IntervalRow(
@@ -149,7 +149,7 @@ def _differences(reading: RunReading, lines: list[ComparisonLine]) -> Markup:
     chart = intervals(
         rows,
         ("difference",),
-        f"log score minus that of {reading.label(reading.leader).tag}, nats per choice",
+        f"log score of {reading.label(reading.leader).tag} minus that of the theory, nats per choice",
         NARROW,
         title="Differences in log score from the leading theory",
         line_at=0.0,

@@ -7,19 +7,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-import numpy as np
 from rich.table import Table
 
 from lakatos.experiments.adoption.names import told_experiment
+from lakatos.experiments.data_sets import data_sets_of
 from lakatos.flows.argument import Argument, NamedRunFolder
 from lakatos.flows.branches.branch import find_record
 from lakatos.flows.errors import RunMissingError
+from lakatos.flows.report.by_experiment import LeaderOnExperiment, leader_by_experiment
+from lakatos.flows.report.formats import experiment_of_data_set
 from lakatos.flows.report.reader import RunReading, open_reading, shortened
+from lakatos.flows.report.theory_facts import favouring_trials
 from lakatos.flows.report.words import words_of
 from lakatos.flows.result import Result, Shown
 from lakatos.flows.run.console import escape
 from lakatos.flows.run.evidence import theory_of
-from lakatos.theories.engine.scoring.score import ScoreEstimate, paired_difference
 from lakatos.theories.findings.verdicts.record import CampaignConcluded
 from lakatos.traces.digest import Digest
 from lakatos.traces.journal import Event
@@ -320,46 +322,52 @@ def _in_brief(
     if rival is None:
         yield f"{leader} is the only remaining theory."
         return
-    holds = (
-        "predicts better"
-        if reading.is_shown
-        else "leads without clear evidence that it predicts better"
-    )
-    other = _theory(reading, rival)
-    yield (
-        f"{leader} {holds} than {other}, the closest initial theory, on {record.basis}."
-        if reading.first_rival is not None
-        else f"{leader} {holds} than {other}, which is second; there is no other initial theory, on {record.basis}."
-    )
-    found = {
-        name: _difference(reading, record.leader, rival, name)
-        for name in reading.state.experiments.collected
-    }
-    known = {name: item for name, item in found.items() if item is not None}
-    if known:
-        name = max(known, key=lambda item: known[item].value)
-        yield (
-            f"The strongest evidence is experiment {told_experiment(name)} (of {len(known)}): "
-            f"{known[name].value:+.4f} nats per choice ({known[name].interval_in_words()})."
-        )
+    yield lead_in_words(leader, _theory(reading, rival), record)
+    part = "data set" if data_sets_of(reading.board.experiments) else "experiment"
+    yield from strongest_part(leader_by_experiment(reading), part)
     if carried:
         most = carried[0]
         yield (
-            f"The strongest single trial is {most.trial} of experiment {told_experiment(most.experiment)} "
-            f"({shortened(most.shown, 60)}): "
-            f"{most.share:.0%} of {plural(most.n_answers, 'response')} chose the last option; it predicted "
-            f"{most.leader:.0%}, the rival {most.rival:.0%}."
+            f"The trial that favours the leading theory most is {most.trial} of experiment "
+            f"{told_experiment(most.experiment)} ({shortened(most.shown, 60)}): "
+            f"{most.share:.0%} of {plural(most.n_answers, 'response')} were the last option; with parameters estimated "
+            f"from all responses, the leading theory predicts {most.leader:.0%}, the rival {most.rival:.0%}."
         )
 
 
-def _difference(
-    reading: RunReading, leader: Digest, rival: Digest, experiment: str
-) -> ScoreEstimate | None:
-    """What the leader is ahead by in one experiment, predicted from the others; None where one has no score."""
-    pair = [reading.state.theories.scores.get((theory, experiment)) for theory in (leader, rival)]
-    if pair[0] is None or pair[1] is None:
-        return None
-    return paired_difference([pair[0].record.left_out.scores], [pair[1].record.left_out.scores])
+def lead_in_words(leader: str, rival: str, record: CampaignConcluded) -> str:
+    """Whether the leading theory predicts better than the rival of the verdict, and on which data.
+
+    Args:
+        leader: Its name.
+        rival: Name of the rival; of the second theory, where there is no other initial theory.
+        record: The verdict.
+    """
+    if record.advantage is None:
+        return f"{leader} leads and {rival} is second; the study has no other initial theory."
+    better = "predicts better" if record.holds else "was not shown to predict better"
+    return f"{leader} {better} than {rival}, the closest initial theory, on {record.basis}."
+
+
+def strongest_part(found: Sequence[LeaderOnExperiment], part: str) -> Iterator[str]:
+    """The experiment on which the leading theory is furthest ahead of its rival, and whether that is evidence.
+
+    Args:
+        found: The leading theory on each experiment (or data set), predicted from the others; with one, none.
+        part: "experiment" or "data set".
+    """
+    ahead = {one.experiment: one.ahead for one in found if one.ahead is not None}
+    if not ahead:
+        return
+    name, most = max(ahead.items(), key=lambda item: item[1].value)
+    which = (
+        f"{part} {experiment_of_data_set(name)} (of {len(ahead)}, each predicted from the others)"
+    )
+    size = f"{most.value:+.4f} nats per choice ({most.interval_in_words()})"
+    if most.is_above_zero():
+        yield f"The strongest evidence is {which}: {size}."
+    else:
+        yield f"No {part} by itself shows an advantage; it is largest in {which}: {size}."
 
 
 def _carried(reading: RunReading, record: CampaignConcluded) -> Iterator[SupportingTrial]:
@@ -367,36 +375,16 @@ def _carried(reading: RunReading, record: CampaignConcluded) -> Iterator[Support
     rival = reading.first_rival or record.runner_up
     if rival is None:
         return
-    found = []
-    for name in reading.state.experiments.collected:
-        pair = [
-            reading.state.theories.scores.get((theory, name)) for theory in (record.leader, rival)
-        ]
-        trials = reading.trials(name)
-        if pair[0] is None or pair[1] is None or trials.n_options != 2:
-            continue
-        ours, theirs = (
-            np.clip(np.asarray(item.record.proportions), 1e-6, 1 - 1e-6) for item in pair if item
+    for item in favouring_trials(reading, record.leader, rival)[:MOST_TRIALS]:
+        trials = reading.trials(item.experiment)
+        counts = trials.totals[item.row]
+        yield SupportingTrial(
+            item.experiment,
+            item.row + 1,
+            reading.domain.describe(trials.stimuli, item.row),
+            int(counts.sum()),
+            float(counts[-1] / counts.sum()),
+            float(item.own[-1]),
+            float(item.other[-1]),
+            item.nats,
         )
-        counts = trials.totals
-        gain = counts[:, 1] * np.log(ours / theirs) + counts[:, 0] * np.log(
-            (1 - ours) / (1 - theirs)
-        )
-        for row in np.argsort(-gain)[:MOST_TRIALS]:
-            if gain[row] > 0:
-                n = int(counts[row].sum())
-                shown = reading.domain.describe(trials.stimuli, int(row))
-                share = float(counts[row, 1] / n)
-                found.append(
-                    SupportingTrial(
-                        name,
-                        int(row) + 1,
-                        shown,
-                        n,
-                        share,
-                        float(ours[row]),
-                        float(theirs[row]),
-                        float(gain[row]),
-                    )
-                )
-    yield from sorted(found, key=lambda item: -item.nats)[:MOST_TRIALS]

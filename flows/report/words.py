@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Final
 
 from lakatos.experiments.adoption.names import told_experiment
@@ -11,6 +12,7 @@ from lakatos.experiments.participants.answers import LANGUAGE_MODEL
 from lakatos.flows.report.formats import fixed
 from lakatos.flows.report.reader import RunReading, shortened
 from lakatos.flows.run.records import RECORD_TYPES
+from lakatos.theories.findings.verdicts.conclude import in_new_names
 from lakatos.traces.digest import Digest
 from lakatos.traces.journal import INTENT
 from lakatos.traces.record import OWN_TYPES
@@ -136,6 +138,7 @@ class RecordWords:
 
     def __init__(self, reading: RunReading, name_of: Callable[[Digest], str]) -> None:
         self.simulated = reading.simulated
+        self.renamed = partial(in_new_names, reading.state.theories)
         self._name_of = name_of
 
     def sentence(self, kind: str, body: Mapping[str, Any]) -> str:
@@ -244,7 +247,7 @@ def _settled(body: Body, words: RecordWords) -> str:
 
 
 def _closed(body: Body, words: RecordWords) -> str:
-    stop = f". {body['stop']}" if body["stop"] else ""
+    stop = f". {words.renamed(body['stop'])}" if body["stop"] else ""
     return f"cycle {body['cycle']} ended with {words.theory(body, 'leader')} leading{stop}"
 
 

@@ -23,6 +23,7 @@ from lakatos.traces.wording import plural
 
 if TYPE_CHECKING:
     from lakatos.flows.run.state import RunState
+    from lakatos.theories.engine.scoring.score import ScoreEstimate
 
 SUMMARY_FILE = "summary.json"
 MOST_STANDINGS = 12
@@ -58,7 +59,7 @@ class RunSummary:
 
 COLUMNS = (
     "theory",
-    "error ratio",
+    "misfit ratio",
     "completeness",
     "nats per choice",
     "prequential",
@@ -138,6 +139,14 @@ def _progress_of(state: RunState) -> str:
     return f"cycle {n_closed + 1} of at most {n_cycles}"
 
 
+def _with_interval(score: ScoreEstimate) -> str:
+    """A score with its 95% interval, if there is one."""
+    if not score.has_interval:
+        return f"{score.value:.4f}"
+    low, high = score.interval
+    return f"{score.value:.4f} ({low:.4f} to {high:.4f})"
+
+
 def _standings(state: RunState) -> tuple[tuple[str, ...], ...]:
     measured = {}
     if state.theories.completeness is not None:
@@ -153,7 +162,7 @@ def _standings(state: RunState) -> tuple[tuple[str, ...], ...]:
                 state.theories.name(line.theory),
                 "" if left is None else f"{left.value:.2f} ({left.low:.2f} to {left.high:.2f})",
                 "" if known is None or known.completeness is None else f"{known.completeness:.2f}",
-                f"{line.score.value:.4f} ± {2 * line.score.standard_error:.4f}",
+                _with_interval(line.score),
                 "" if line.prequential is None else f"{line.prequential.value:.4f}",
                 f"{line.error:.4f}",
                 "" if line.correlation is None else f"{line.correlation:.3f}",

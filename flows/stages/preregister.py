@@ -83,7 +83,7 @@ def freeze_predictions(
     return Preregistration(
         experiment=chosen.experiment,
         design=chosen.design,
-        design_summary=summarise_design(plan, chosen.n_answers),
+        design_summary=summarise_design(plan, chosen.n_answers, is_exhaustive=chosen.is_exhaustive),
         rivals={name: evidence.state.theories.name(name) for name in names},
         predictions=context.artifacts.put_arrays(arrays),
         n_draws=n_draws,

@@ -86,4 +86,4 @@ def test_a_hidden_rule_is_found_from_wrong_first_rivals(name, tmp_path):
     errors = state.campaign.truth.record.corrected
     leader = errors[state.board().leader.theory]
     assert leader < most
-    assert leader == min(errors.values())
+    assert leader <= min(errors[name] for name in state.seeds)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from lakatos.flows.operations.people_export import is_of_recruited
-from lakatos.flows.report.theory_facts import most_telling_trial
+from lakatos.flows.report.theory_facts import nats_in_favour
 from lakatos.flows.stages.enough import n_until_look
 from lakatos.theories.engine.scoring.score import ScoreEstimate
 from lakatos.theories.findings.verdicts.company import not_competing
@@ -50,11 +50,11 @@ def test_a_published_theory_that_competes_under_another_name_is_not_fitted_besid
     assert list(found) == ["trade_off"]
 
 
-def test_the_example_trial_is_the_one_that_speaks_most_for_the_leader() -> None:
-    chosen = np.array([0.9, 0.9, np.nan, 0.5])
-    leader, rival = np.array([0.9, 0.2, 0.5, 0.5]), np.array([0.4, 0.9, 0.1, 0.4])
-    # The rival errs by 0.5 more on the first trial; on the second the leader errs by 0.7 more.
-    assert most_telling_trial(leader, rival, chosen) == (0, pytest.approx(0.5))
+def test_a_trial_favours_a_theory_by_the_log_likelihood_ratio_of_its_responses() -> None:
+    own, other = np.array([[0.2, 0.8], [0.5, 0.5]]), np.array([[0.6, 0.4], [0.0, 1.0]])
+    counts = np.array([[10, 40], [0, 10]])
+    expected = [10 * np.log(0.2 / 0.6) + 40 * np.log(0.8 / 0.4), 10 * np.log(0.5)]
+    assert nats_in_favour(own, other, counts) == pytest.approx(np.array(expected))
 
 
 def test_only_responses_to_experiments_that_somebody_was_recruited_for_are_exported() -> None:

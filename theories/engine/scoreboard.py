@@ -10,7 +10,7 @@ decides who leads: sealed answers are other answers of people from whom the theo
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
@@ -35,6 +35,8 @@ from lakatos.traces.digest import Digest
 
 LEAST_SEALED: Final = 5
 """Distinct sealed trials on which a verdict may rest; fewer show nothing of others, whatever people's interval is."""
+MOST_LISTED: Final = 6
+"""Theories in tables of a verdict, unless more of them are initial ones."""
 Scores = Mapping[tuple[Digest, str], TheoryScored]
 
 
@@ -74,6 +76,14 @@ class Scoreboard:
     def of(self, theory: Digest) -> TheoryStanding:
         """The line of one theory; raises KeyError for one that has no score on every experiment."""
         return {line.theory: line for line in self.standings}[theory]
+
+    def listed(self, initial: Container[Digest]) -> list[Digest]:
+        """Theories that tables list: the leading one, the initial ones, and the best others up to `MOST_LISTED`."""
+        order = [line.theory for line in self.standings]
+        always = {name for name in order if name == order[0] or name in initial}
+        others = [name for name in order if name not in always]
+        shown = always.union(others[: max(MOST_LISTED - len(always), 0)])
+        return [name for name in order if name in shown]
 
 
 def scoreboard(

@@ -95,7 +95,7 @@ def test_runs_are_looked_at_without_the_science_once_a_summary_is_kept(tmp_path:
     assert "Tallying" in done.stdout
     (found,) = status("done", runs=runs).to_json()["runs"]
     assert (found["run"], found["how"], found["n_rivals"]) == ("done", "concluded", 1)
-    assert found["standings"] == [{"theory": "Tallying", "error ratio": "-0.6"}]
+    assert found["standings"] == [{"theory": "Tallying", "misfit ratio": "-0.6"}]
     with Trace.open(folder, RECORD_TYPES) as trace:
         trace.record(TheoryAdmitted(theory="b" * 64, cycle=1, reason=""), name="admit again")
     assert read_summary(folder) is None

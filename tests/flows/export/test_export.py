@@ -96,7 +96,10 @@ def test_a_verdict_is_followed_down_to_all_responses() -> None:
         found.brief[-1]
         == "It is based on 192 responses of 16 participants, simulated or given by a language model."
     )
-    assert any("The strongest" in line and "95% interval" in line for line in found.brief)
+    assert any(
+        line.startswith("No experiment by itself shows an advantage") and "95% interval" in line
+        for line in found.brief
+    )
     (verdict,) = records(tiny_run(), CampaignConcluded)
     state, trace = read_state(tiny_run())
     trace.close()

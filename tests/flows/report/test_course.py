@@ -5,15 +5,33 @@ from __future__ import annotations
 from itertools import combinations
 
 import numpy as np
+import pytest
 from rewinding import tiny_run
 
+from lakatos.experiments.interval import interval_of_squares
+from lakatos.experiments.preregistration import summarise_design
+from lakatos.experiments.record import DesignChosen
+from lakatos.experiments.task import Design, Stimuli
 from lakatos.flows.report import charts
-from lakatos.flows.report.course import course, course_of_search, pairs_in_words, ratio_of_verdict
+from lakatos.flows.report.course import (
+    FROZEN_DIFFERENCES,
+    course,
+    course_of_search,
+    found_by_search,
+    kinds_of_trials,
+    pairs_in_words,
+    ratio_of_verdict,
+)
 from lakatos.flows.report.figures import score_history
-from lakatos.flows.report.formats import interval, interval_of
-from lakatos.flows.report.reader import designed_pairs, open_pairs, open_reading
+from lakatos.flows.report.formats import fixed, interval, interval_of, interval_of_error
+from lakatos.flows.report.limits import only_tests
+from lakatos.flows.report.reader import designed_pairs, open_pairs, open_reading, run_scores
 from lakatos.flows.report.report import render
+from lakatos.flows.report.size_path import changes_on_path, newest_path
+from lakatos.flows.report.two_pages import render_summary
+from lakatos.flows.run.summary import summary_of
 from lakatos.judges.calibration import CalibrationBin
+from lakatos.theories.engine.scoreboard import prequential_advantage
 from lakatos.theories.engine.scoring.score import ScoreEstimate
 
 
@@ -27,6 +45,16 @@ def test_only_cycles_with_a_diagnosis_or_a_proposal_are_named() -> None:
     assert course_of_search([], {}) == ""
 
 
+def test_a_search_that_added_no_theory_is_not_said_to_have_submitted_any() -> None:
+    assert found_by_search(222, 0) == (
+        "The search evaluated 222 candidates; it added no theory to the initial ones."
+    )
+    assert (
+        found_by_search(98, 1) == "The search evaluated 98 candidates; 1 new theory was submitted."
+    )
+    assert found_by_search(0, 0) == ""
+
+
 def test_the_course_counts_trials_chosen_and_drawn_and_claims_no_prediction_of_later_theories() -> (
     None
 ):
@@ -37,8 +65,26 @@ def test_the_course_counts_trials_chosen_and_drawn_and_claims_no_prediction_of_l
         sum(getattr(item, name) for item in designs) for name in ("n_trials", "n_random")
     )
     assert f"Of {n_trials} trials, {n_trials - n_random} were selected to discriminate" in text
-    assert f", and {n_random} were drawn at random." in text
+    assert f" and {n_random} were drawn at random." in text
     assert "a theory that was proposed later is not tested by these responses" in text
+
+
+def test_no_trial_is_called_random_of_an_experiment_that_has_all_that_remained() -> None:
+    def design(n_trials: int, n_random: int, n_candidates: int) -> DesignChosen:
+        return DesignChosen.model_construct(
+            n_trials=n_trials, n_random=n_random, n_candidates=n_candidates
+        )
+
+    assert kinds_of_trials([design(20, 10, 40), design(12, 6, 12)]) == (
+        "10 were selected to discriminate between the theories competing then, 10 were drawn at random and 12 were all "
+        "that remained"
+    )
+    trials = Stimuli({"x": np.arange(4.0)})
+    plan = Design("1.1", trials, repetitions=2, n_participants=5, random_coverage=(3,))
+    assert summarise_design(plan).startswith("4 distinct trials (1 of them random), each")
+    assert summarise_design(plan, is_exhaustive=True).startswith(
+        "4 distinct trials (all that remained), each"
+    )
 
 
 def test_every_pair_of_scored_theories_is_distinguished_open_or_met_in_no_design() -> None:
@@ -70,7 +116,41 @@ def test_the_ratio_of_probabilities_is_that_of_the_verdict_and_absent_with_few_p
             texts.append(ratio_of_verdict(reading))
         object.__setattr__(recorded, "record", concluded)
     assert texts[0] == ""
-    assert f"{np.exp(concluded.advantage):.2f} times that of" in texts[1]
+    assert f"{np.exp(concluded.advantage):.3f} times that of" in texts[1]
+
+
+def test_only_predictions_that_a_run_has_are_called_its_tests() -> None:
+    assert only_tests({"frozen predictions": True, "sealed": False}) == (
+        "Only frozen predictions are genuine tests."
+    )
+    both = only_tests({"frozen predictions": True, "sealed trials": True})
+    assert both == "Only frozen predictions and sealed trials are genuine tests."
+
+
+def test_the_page_names_the_experiments_behind_differences_of_frozen_predictions() -> None:
+    with open_reading(tiny_run()) as reading:
+        page = " ".join(render(reading).split())
+        scores, experiments = run_scores(reading), list(reading.state.experiments.collected)
+        first, second = reading.state.seeds[:2]
+        found = prequential_advantage(first, second, experiments, scores)
+        alone = prequential_advantage(first, second, experiments[1:], scores)
+    assert found == alone
+    assert found is not None
+    assert found[1] == len(experiments) - 1
+    assert page.count(FROZEN_DIFFERENCES) >= 1
+    assert "Over all experiments, the scores of frozen" not in page
+    assert "<br>Predicted:" not in page
+    n_diagnosed = page.count(
+        "on the leaderboard of that cycle, with parameters estimated from other data"
+    )
+    assert n_diagnosed == len(reading.state.theories.diagnoses) > 0
+
+
+def test_texts_of_before_the_verdict_have_its_names_on_the_page() -> None:
+    with open_reading(tiny_run()) as reading:
+        for theory, item in reading.checked.items():
+            name = item.record.name
+            assert reading.marked(f"{name} loses.", []) == f"{reading.label(theory).name} loses."
 
 
 def test_one_score_has_one_interval_on_the_page() -> None:
@@ -87,10 +167,35 @@ def test_one_score_has_one_interval_on_the_page() -> None:
     assert f"{low:.4f}".replace("-", "\N{MINUS SIGN}") in history
 
 
+def test_the_status_and_the_pages_print_the_same_intervals() -> None:
+    with open_reading(tiny_run()) as reading:
+        second = reading.board.standings[1]
+        low, high = second.score.interval
+        table = summary_of(reading.state, reading.trace.journal.head, "").standings
+        page, summary = render(reading), render_summary(reading, "report.html")
+        behind = f'{fixed(second.behind.value)}<span class="interval">{interval_of(second.behind)}'
+    assert table[1][3] == f"{second.score.value:.4f} ({low:.4f} to {high:.4f})"
+    assert behind in page
+    assert behind in summary
+
+
 def test_a_point_of_calibration_counts_predictions() -> None:
     one = CalibrationBin(probability=0.98, share=1.0, interval=(0.03, 1.0), n=1)
     drawn = str(charts.reliability([[one]], 400))
     assert "1 prediction near 0.98; favoured by the data: 1" in drawn
+
+
+def test_the_interval_of_a_mean_of_squares_lies_above_zero() -> None:
+    t_of_7 = 2.364624
+    low, high = interval_of_squares(0.0066, 0.004, 7)
+    assert (low, high) == pytest.approx(
+        (0.0066 * np.exp(-t_of_7 * 0.004 / 0.0066), 0.0066 * np.exp(t_of_7 * 0.004 / 0.0066))
+    )
+    assert interval_of_error(0.0066, 0.004, 4, 8) == f"{low:.4f} to {high:.4f}"
+    assert interval_of_error(0.0066, 0.004, 4, 4) == "no interval (n = 4)"
+    line = charts.ErrorLine("Sum", 0.1, 0.0066, 0.004, 8)
+    assert line.unseen_interval == (low, high)
+    assert interval_of_squares(0.0, 0.0) == (0.0, 0.0)
 
 
 def test_of_fewer_than_five_units_no_interval_is_printed() -> None:
@@ -99,3 +204,16 @@ def test_of_fewer_than_five_units_no_interval_is_printed() -> None:
     assert interval(-0.1, 0.2, 2, 2) == "no interval (n = 2)"
     assert interval(-0.1, 0.2, 2, 6) == "−0.61 to 0.41"  # Student's t with 5 degrees of freedom
     assert interval(-0.1, 0.2, 2) == "−0.50 to 0.30"
+
+
+def test_the_sizes_of_theories_are_the_numbers_of_mechanisms_that_labels_name() -> None:
+    with open_reading(tiny_run()) as reading:
+        path = newest_path(reading)
+        notes = changes_on_path(reading, path)
+    size = 0
+    for item, note in zip(path, notes, strict=True):
+        added, _, dropped = note.partition("− ")
+        _, _, added = added.partition("+ ")
+        size += len([*filter(None, added.split(", "))]) - len([*filter(None, dropped.split(", "))])
+        assert size == item.n_clauses
+    assert path

@@ -68,9 +68,13 @@ def test_a_difference_that_the_verdict_states_is_not_stated_again():
 
 def test_a_leader_out_of_the_textbook_and_undefined_completeness_are_said():
     leader = line("Adding", None)
-    text = describe(measured(leader, leader, line("Books", None)))
+    text = describe(measured(leader, leader, line("Books", None, score=-0.5247)))
     assert "Completeness is not stated: generic learners" in text
-    assert "Of 2 published theories estimated in the same way, this form predicts best." in text
+    assert text.endswith(
+        "Of 1 other published theory estimated in the same way, Books comes closest; its score is 0.0247 nats per "
+        "choice lower."
+    )
+    assert describe(measured(leader, leader)).endswith("ten participants are needed.")
 
 
 def test_two_theories_of_one_published_form_count_once() -> None:
@@ -96,7 +100,9 @@ def test_a_campaign_measures_completeness_and_the_audit_computes_it_again(tmp_pa
     assert len(found.published) + len(found.failed) == len(FAMILIES["multiattribute"].seeds)
     assert found.guessing < found.ceiling < 0
     report = write_report(tmp_path / "run").read_text()
-    assert "(best published)" in report
+    others = [one for one in found.published if one.theory != found.leader]
+    assert report.count("published)</th>") == 1
+    assert f"The five best of {len(others)} " in report
     assert "Generic learners (gradient boosting and a neural network)" in report
     report = audit(tmp_path / "run")
     assert report.passed, report

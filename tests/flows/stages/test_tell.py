@@ -81,5 +81,8 @@ def test_a_text_of_before_the_verdict_has_the_names_that_theories_have_since() -
     text = in_new_names(theories, "Adding with curved values is ahead of Adding.")
     assert text == "Adding with diminishing returns is ahead of Adding."
     assert theories.both_names(first) == "Adding"
+    twins = replace(theories, checked={one: known(one, "Adding") for one in (first, second)})
+    text = in_new_names(twins, "Adding (bbbbbb) is ahead of Adding (aaaaaa).")
+    assert text == "Adding with diminishing returns is ahead of Adding (aaaaaa)."
     now = "Adding with diminishing returns (in the cycles: Adding with curved values)"
     assert theories.both_names(second) == now

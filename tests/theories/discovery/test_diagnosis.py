@@ -484,7 +484,8 @@ class TestDiagnosis:
             -1
         ]
         assert last.text.startswith(
-            f"the trial that most favours Loser is trial 8 of e1: observed {share:.2f}"
+            f"the trial that most favours Loser is trial 8 of e1: observed {share:.2f}; estimated from "
+            "these responses, Loser predicts "
         )
         assert last.feature == ""
 

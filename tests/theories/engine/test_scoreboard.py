@@ -13,8 +13,13 @@ from lakatos.theories.engine.record import (
     TheoryScored,
     UnitLogPredictives,
 )
-from lakatos.theories.engine.scoreboard import prequential_advantage, scoreboard
-from lakatos.theories.engine.scoring.score import UnitScores
+from lakatos.theories.engine.scoreboard import (
+    Scoreboard,
+    TheoryStanding,
+    prequential_advantage,
+    scoreboard,
+)
+from lakatos.theories.engine.scoring.score import ScoreEstimate, UnitScores
 from lakatos.traces.digest import digest_of
 
 A, B, C = (digest_of(name) for name in "abc")
@@ -305,3 +310,14 @@ class TestSeveralDataSets:
             ],
         ]
         assert leader_of({A: 90, B: 20}, *records) == B
+
+
+def test_tables_list_the_leader_the_initial_theories_and_the_best_others() -> None:
+    score = ScoreEstimate(-0.5, 0.01, 20, 19.0)
+    names = [letter * 64 for letter in "abcdefgh"]
+    lines = [TheoryStanding(name, score, None, 0, 0.1, None, score, tied=True) for name in names]
+    board = Scoreboard(tuple(lines), ("1.1",))
+    assert board.listed({names[7]}) == [*names[:5], names[7]]
+    assert board.listed(names[1:]) == names
+    assert board.listed(set()) == names[:6]
+    assert Scoreboard(tuple(lines[:4]), ("1.1",)).listed({names[0]}) == names[:4]

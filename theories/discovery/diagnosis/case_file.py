@@ -505,8 +505,9 @@ def _illustration(
     share = float(sheet.observed[number].chosen[0, row] / panel.n_answers[row])
     return DiagnosisClaim(
         text=f"the trial that most favours {leader.name} is trial {row + 1} of "
-        f"{told_experiment(panel.trials.experiment)}: observed {share:.2f}, "
-        f"{leader.name} {ahead[number][row]:.2f}, {loser.name} {panel.mean[row, -1]:.2f}",
+        f"{told_experiment(panel.trials.experiment)}: observed {share:.2f}; "
+        f"estimated from these responses, {leader.name} predicts {ahead[number][row]:.2f} and {loser.name} "
+        f"{panel.mean[row, -1]:.2f}",
         feature="",
         effect=float(gains[number][row]),
         z=0.0,

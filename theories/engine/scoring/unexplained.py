@@ -36,7 +36,7 @@ STILL = 1e-9
 
 @dataclass(frozen=True)
 class ErrorRatio:
-    """Error on the presented trials, in multiples of its sampling noise."""
+    """The misfit ratio: error on the presented trials relative to its mean in simulated data."""
 
     value: float
     low: float

@@ -43,6 +43,7 @@ from lakatos.theories.language.prior import Prior, learned_ends
 from lakatos.theories.language.theory import Theory, read_program
 from lakatos.traces.artifact import ArtifactStore
 from lakatos.traces.digest import Digest
+from lakatos.traces.wording import plural
 
 BASES = {
     "data sets": "data sets held out in turn",
@@ -380,9 +381,13 @@ def describe(
     best, n_published = measured.published[0], len(measured.published)
     share = "" if best.completeness is None else f" (completeness {best.completeness:.2f})"
     if measured.ahead is None or measured.ahead_error is None:
-        parts.append(
-            f"Of {n_published} published theories estimated in the same way, this form predicts best."
-        )
+        others = measured.published[1:]
+        if others:
+            parts.append(
+                f"Of {plural(len(others), 'other published theory', 'other published theories')} estimated in the "
+                f"same way, {others[0].name} comes closest; its score is {own.score - others[0].score:.4f} nats per "
+                "choice lower."
+            )
     else:
         found = f"The best of {n_published} published theories estimated in the same way is {best.name}{share}"
         is_stated = advantage is not None and abs(advantage - measured.ahead) < PRINTED_ALIKE

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -113,10 +114,17 @@ class ComparedLeader:
 
 
 def in_new_names(theories: TheoriesState, text: str) -> str:
-    """A text of before the verdict with the names that theories have since."""
-    names = {
-        item.record.name: theories.bare_name(theory) for theory, item in theories.checked.items()
-    }
+    """A text of before the verdict with the names that theories have since.
+
+    Theories that entered with one name stand in it with the beginnings of their digests.
+    """
+    since = theories.told.record.names if theories.told else {}
+    entered = Counter(item.record.name for item in theories.checked.values())
+    names = {}
+    for theory, item in theories.checked.items():
+        name = item.record.name
+        old = name if entered[name] == 1 else f"{name} ({theory[:6]})"
+        names[old] = since.get(theory, old)
     changed = {old: new for old, new in names.items() if old != new}
     if not changed:
         return text
@@ -145,7 +153,7 @@ def conclude_from(
     board = evidence.board()
     leader = board.leader.theory
     seeds = [line.theory for line in board.standings if line.theory in evidence.seeds]
-    errors = tuple(_errors(evidence, name) for name in dict.fromkeys([leader, *seeds]))
+    errors = tuple(_errors(evidence, name) for name in board.listed(evidence.seeds))
     found = compare_leader(evidence.theories, evidence.experiments, leader, seeds)
     cross_validated = _cross_validated(folds)
     decides = found.strictest
@@ -514,27 +522,30 @@ def _advantage_in_words(evidence: TheoryEvidence, found: ComparedLeader) -> list
     name, decides = evidence.theories.name(found.leader), found.strictest
     if decides is None:
         return [f"{name} leads; the study has no other initial theory to compare it with."]
-    advantage = decides.advantage
-    interval = advantage.interval_in_words(decides.n_compared)
     rival = evidence.theories.name(decides.rival)
     other = "other " if found.leader in evidence.seeds else ""
     claim = f"{name} predicts choices better than {rival}, the closest {other}initial theory"
+    stated = [decides]
     if decides.basis == EXPLORATORY:
         claim = f"It was only explored whether {claim}"
-    elif not found.holds and advantage.value < 0:
-        claim = (
-            f"{rival}, the closest {other}initial theory, scores higher than {name}, without clear evidence of a "
-            "difference"
-        )
     elif not found.holds:
         claim = f"There is no clear evidence that {claim}"
-    size = _units_in_words(evidence, decides)
+        same = (item for item in found.comparisons if item.rival == decides.rival)
+        stated += [item for item in same if item is not decides]
+    sizes = "; ".join(_difference_in_words(evidence, item) for item in stated)
     return [
-        f"{claim}: difference in mean log score {advantage.value:+.4f} nats per choice "
-        f"({interval}; {size}{decides.basis}).",
+        f"{claim}: difference in mean log score {sizes}.",
         *_few_in_words(evidence, found),
         *_nearest_of_all(evidence.theories, evidence.experiments, found.leader, decides.rival),
     ]
+
+
+def _difference_in_words(evidence: TheoryEvidence, compared: RivalComparison) -> str:
+    """The size of a difference, its interval, the number of participants and the data."""
+    gain = compared.advantage
+    interval = gain.interval_in_words(compared.n_compared)
+    units = _units_in_words(evidence, compared)
+    return f"{gain.value:+.4f} nats per choice ({interval}; {units}{compared.basis})"
 
 
 def _ties_in_words(evidence: TheoryEvidence, leader: Digest, tied: Sequence[Digest]) -> list[str]:

@@ -1,7 +1,7 @@
 """The verdict in one sentence: one of three, by rules that every page, command and record shares.
 
 A new theory is better than every published one; or none was shown to be better; or these data show no misfit of the
-leading theory. Each states how large its error is beside the sampling noise.
+leading theory. Each states the misfit ratio of the leading theory.
 """
 
 from __future__ import annotations
@@ -17,6 +17,11 @@ from lakatos.traces.wording import in_a_list, plural
 
 NO_FINDING = "No finding"
 """Beginning of the verdict on too few participants."""
+MISFIT_RATIO = (
+    "the squared error on the presented trials that estimating the parameters cannot remove, divided by its mean in "
+    "data simulated from the theory"
+)
+"""What the ratio is, for pages."""
 Verdict = Literal["better", "published", "nothing_left"]
 
 
@@ -59,21 +64,21 @@ def is_better(concluded: CampaignConcluded, *, is_published: bool = False) -> bo
 
 
 def ratio_in_words(left: ErrorRatio | None, theory: str = "") -> str:
-    """The error of a theory beside its sampling noise, as the end of a sentence.
+    """The misfit ratio of a theory, as the end of a sentence.
 
     Args:
         left: What the theory leaves unexplained.
         theory: Its name, where the sentence has another subject.
     """
-    error = f"the squared error of {theory}" if theory else "its squared error"
+    ratio = f"the misfit ratio of {theory}" if theory else "its misfit ratio"
     if left is None:
         return (
-            f"{error} could not be compared with the sampling noise, because the data have too few distinct trials or "
-            "responses cannot be simulated"
+            f"{ratio} could not be computed, because the data have too few distinct trials or responses cannot be "
+            "simulated"
         )
     return (
-        f"{error} on the presented trials is {left.value:.2f} times the sampling noise "
-        f"(90% interval {left.low:.2f} to {left.high:.2f})"
+        f"{ratio} on the presented trials is {left.value:.2f} (1 is expected if the theory is true; 90% interval "
+        f"{left.low:.2f} to {left.high:.2f})"
     )
 
 

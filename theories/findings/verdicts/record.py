@@ -166,7 +166,7 @@ class ExclusionSensitivity(Record):
 
 
 class UnexplainedError(Record):
-    """What a theory leaves unexplained: its error on the presented trials relative to its sampling noise."""
+    """What a theory leaves unexplained: its misfit ratio on the presented trials."""
 
     kind: Literal["unexplained_error"] = "unexplained_error"
     version: Literal[1] = 1

@@ -50,9 +50,8 @@ def compare_with_truth(
     rows = np.sort(rng.permutation(len(parts[0]))[:POOL_SAMPLED])
     sample = parts if evidence.domain.sequential else [parts[0].take(rows)]
     pool = {name: evidence.theory(name) for name in names}
-    told = {
-        name: theory for name, theory in pool.items() if name == names[0] or name in evidence.seeds
-    }
+    listed = evidence.board().listed(evidence.seeds)
+    told = {name: theory for name, theory in pool.items() if name in listed}
     everywhere, somewhere = (
         ComparedProportions(evidence.laboratory, item, hidden, random_choices)
         for item in (parts, sample)

@@ -55,7 +55,7 @@ than below, and a tie that is missed by rounding would make other responses on a
 def left_unexplained(
     laboratory: Laboratory, theory: Theory, trials: Sequence[Trials], n_draws: int
 ) -> ErrorRatio | None:
-    """The error of a theory on the presented trials, in multiples of its sampling noise.
+    """The misfit ratio of a theory on the presented trials.
 
     Args:
         laboratory: Where the theory runs.

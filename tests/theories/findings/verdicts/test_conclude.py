@@ -27,7 +27,12 @@ from lakatos.theories.findings.verdicts.conclude import (
     random_choices_in_words,
     tied_with,
 )
-from lakatos.theories.findings.verdicts.record import EXPLORATORY, FoldFinished, TruthCompared
+from lakatos.theories.findings.verdicts.record import (
+    EXPLORATORY,
+    LEADERBOARD,
+    FoldFinished,
+    TruthCompared,
+)
 from lakatos.theories.language.prior import Prior
 from lakatos.theories.language.theory import read_program
 from lakatos.traces.step import Recorded
@@ -97,18 +102,26 @@ def test_a_comparison_on_the_responses_of_the_derivation_is_called_explored(
     assert sentence.startswith(f"{evidence.theories.name(leader)} predicts choices better than")
 
 
-def test_a_leader_that_scores_lower_is_not_said_to_predict_better(evidence: TheoryEvidence) -> None:
+def test_an_undecided_leader_is_stated_with_its_difference_on_all_data_compared(
+    evidence: TheoryEvidence,
+) -> None:
+    """The strictest comes first; a rival that is ahead on one set only is not said to score higher."""
     leader, rival = (line.theory for line in evidence.board().standings[:2])
-    behind = ScoreEstimate(-0.12, 0.2, 25, 24.0)
-    found = ComparedLeader(leader, (RivalComparison(rival, behind, "sealed"),))
+    behind, ahead = ScoreEstimate(-0.12, 0.2, 25, 24.0), ScoreEstimate(0.03, 0.02, 25, 24.0)
+    found = ComparedLeader(
+        leader,
+        (RivalComparison(rival, ahead, "sealed"), RivalComparison(rival, behind, LEADERBOARD)),
+    )
     (sentence, *_) = _advantage_in_words(evidence, found)
     name, other = (evidence.theories.name(theory) for theory in (leader, rival))
-    assert sentence.startswith(f"{other}, the closest ")
-    assert (
-        f"initial theory, scores higher than {name}, without clear evidence of a difference"
-        in sentence
+    assert sentence.startswith(
+        f"There is no clear evidence that {name} predicts choices better than {other}, the closest "
     )
-    assert "-0.1200 nats per choice (95% interval -0.5" in sentence
+    assert "difference in mean log score -0.1200 nats per choice (95% interval -0.5" in sentence
+    assert (
+        f"25 participants; {LEADERBOARD}); +0.0300 nats per choice (95% interval -0.0" in sentence
+    )
+    assert sentence.endswith("; 25 participants; sealed).")
 
 
 def test_of_ten_participants_nothing_is_said(evidence: TheoryEvidence) -> None:
@@ -216,7 +229,7 @@ def test_the_verdict_names_the_leader_the_decisive_rival_and_why_it_ended(
     low, high = found.interval or (0.0, 0.0)
     assert found.advantage is not None
     assert low < found.advantage < high
-    assert {item.theory for item in found.errors} == {found.leader, *evidence.seeds}
+    assert [item.theory for item in found.errors] == evidence.board().listed(evidence.seeds)
     assert found.errors[0].theory == found.leader
 
 

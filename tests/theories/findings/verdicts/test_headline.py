@@ -55,7 +55,10 @@ def test_a_renamed_tied_or_guessing_theory_is_never_better(lacking: str) -> None
 
 
 def test_each_verdict_is_one_sentence_with_what_is_left() -> None:
-    ratio = "its squared error on the presented trials is 2.00 times the sampling noise (90% interval 1.50 to 2.80)"
+    ratio = (
+        "its misfit ratio on the presented trials is 2.00 (1 is expected if the theory is true; 90% interval 1.50 to "
+        "2.80)"
+    )
     assert headline("better", "Sum", "Sum", LEFT, ["side"]) == (
         f"Sum, a new theory, predicts better than every published one; {ratio}; the misfit is related to side."
     )
@@ -65,7 +68,7 @@ def test_each_verdict_is_one_sentence_with_what_is_left() -> None:
     assert headline("published", "Sum", "Sum", LEFT, []) == (
         f"No theory was shown to predict better than Sum; {ratio}."
     )
-    own = ratio.replace("its squared error", "the squared error of New")
+    own = ratio.replace("its misfit ratio", "the misfit ratio of New")
     assert headline("published", "New", "Sum", LEFT, []) == (
         f"Undecided: New was not shown to predict better than Sum; {own}."
     )
@@ -73,10 +76,10 @@ def test_each_verdict_is_one_sentence_with_what_is_left() -> None:
         f"Undecided: New was not shown to predict better than Sum and 2 other theories; {own}."
     )
     assert headline("nothing_left", "Sum", "Sum", NOTHING, ["side"]) == (
-        "These data give no evidence of a misfit of Sum: its squared error on the presented trials is 1.10 times "
-        "the sampling noise (90% interval 0.80 to 1.60)."
+        "These data give no evidence of a misfit of Sum: its misfit ratio on the presented trials is 1.10 "
+        "(1 is expected if the theory is true; 90% interval 0.80 to 1.60)."
     )
-    assert "could not be compared" in ratio_in_words(None)
+    assert "could not be computed" in ratio_in_words(None)
 
 
 def concluded(**more: Any) -> CampaignConcluded:

@@ -84,7 +84,7 @@ def test_what_never_happened_is_left_out_of_the_repetitions() -> None:
     assert repetitions(sequences([[0, 0, 0]])) == {"in all": 1.0}
 
 
-def test_errors_are_those_of_the_leader_and_of_first_rivals_and_the_pool_is_sampled(
+def test_errors_are_those_of_the_listed_theories_and_the_pool_is_sampled(
     evidence: TheoryEvidence,
 ) -> None:
     names = [line.theory for line in evidence.board().standings]
@@ -93,8 +93,9 @@ def test_errors_are_those_of_the_leader_and_of_first_rivals_and_the_pool_is_samp
     found = compare_with_truth(evidence, hidden, names, np.random.default_rng(0))
     assert found.hidden == hidden.name
     assert found.n_trials == len(evidence.domain.space(evidence.terms.space))
-    expected = {leader} | {name for name in names if name in evidence.seeds}
-    assert set(found.corrected) == set(found.uncorrected) == expected
+    expected = evidence.board().listed(evidence.seeds)
+    assert set(found.corrected) == set(found.uncorrected) == set(expected)
+    assert {leader, first, *names[:3]} <= set(expected)
     assert set(found.pool) == set(names)
     # The rule itself is as near as can be, and nearer than the leader.
     assert found.uncorrected[first] == pytest.approx(0.0, abs=1e-12)
