@@ -243,6 +243,7 @@ EVALUATION = (
             parameter="price_weight",
             unit=LOG_ODDS,
         ),
+        beside=(("attention", "screening"), "{much}prefer lower prices"),
         repairs=PRICE,
         source=f"{MCFADDEN}; Gigerenzer & Goldstein (1996), Psychological Review 103, 650-669 (one reason)",
     ),

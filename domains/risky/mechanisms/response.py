@@ -57,7 +57,7 @@ TWIST = (
         name="contrarian",
         code="evidence = -evidence",
         wording=Wording(
-            clause="choose against the evidence",
+            clause="take the gamble that the comparison speaks against",
             label="contrariness",
             overrides=True,
         ),

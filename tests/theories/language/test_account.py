@@ -663,7 +663,8 @@ def test_a_majority_that_the_interval_leaves_open_is_stated_only_where_no_other_
     subject = replace(PULL, clause="is high", opposite_clause="is low", subject="the criterion")
     prior = {"pull": learned(0.05, 1.0)}
     assert tell_clause(subject, prior).text == (
-        "for 52% of people (95% interval 35% to 68%, no clear majority), the criterion is high, and for the rest, is low"
+        "for 52% of people (95% interval 35% to 68%, no clear majority), the criterion is high, and for the rest, "
+        "is low"
     )
     open_one = "52% of people (95% interval 35% to 68%, no clear majority) like it, and the rest dislike it."
     guess = Wording("guess", sentence=3)
