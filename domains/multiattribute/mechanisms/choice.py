@@ -273,7 +273,7 @@ CHOICE = (
                 0.1,
                 200.0,
                 "log odds per unit of evidence",
-                "how strictly choices follow the evidence",
+                "choice sensitivity (inverse temperature)",
             )
         },
         wording=Wording(
