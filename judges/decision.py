@@ -74,7 +74,7 @@ def decide(verdict: Verdict, digest: Digest, cost: float, *, has_place: bool) ->
     belief = verdict.probability
     pays = WORTH * belief >= cost
     action = VERIFY if pays or has_place else QUIT
-    side = "reaches" if pays else "is below"
+    side = "is at least" if pays else "is below"
     odds = f"the expected value of a test, {WORTH * belief:.3g} points, {side} its cost, {cost:g} points"
     done = "chosen for a test" if action == VERIFY else "not tested"
     place = "few theories were ahead of it, and an experiment that includes it costs no more"

@@ -101,7 +101,7 @@ def _mechanisms(domain: DeclaredDomain) -> Iterator[Mechanism]:
         slot="lapse",
         name="random",
         code=LAPSE_CODE,
-        parameters={"lapse": uniform(0.0, 0.4, "share of choices", "choices made without looking")},
+        parameters={"lapse": uniform(0.0, 0.4, "share of choices", "lapse rate")},
         wording=Wording(clause="choose at random {lapse~}"),
         is_null=True,
         source=HARLESS,

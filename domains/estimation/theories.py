@@ -112,8 +112,8 @@ READING = (
         parameters={"reach": WIDTH},
         wording=Wording(
             clause=(
-                "predict by a smooth curve fitted to the points, nearer ones more, continued linearly beyond them "
-                "(kernel width {reach} on an x-axis from -1 to 1)"
+                "predict by a smooth curve fitted to the points, weighted towards nearer ones and continued "
+                "linearly beyond them (kernel width {reach} on an x-axis from -1 to 1)"
             )
         ),
         repairs=(*NEAR, *PLACE, "beyond"),

@@ -580,7 +580,7 @@ LAPSE = (
         slot="lapse",
         name="random",
         code='p = 0.5 * parameters["lapse"] + (1 - parameters["lapse"]) * p',
-        parameters={"lapse": uniform(0.0, 0.6, "share of choices", "choices made without looking")},
+        parameters={"lapse": uniform(0.0, 0.6, "share of choices", "lapse rate")},
         wording=Wording(clause="choose at random {lapse~}"),
         is_null=True,
         source="Harless & Camerer (1994), Econometrica 62, 1251-1289",

@@ -528,7 +528,7 @@ LAPSE = Mechanism(
     name="random",
     code='lapse = parameters["lapse"][..., None]\n'
     "p = (1 - lapse) * p + lapse * available / available.sum(axis=-1)[..., None]",
-    parameters={"lapse": _rate(0.0, 1.0, "share of choices made without looking")},
+    parameters={"lapse": _rate(0.0, 1.0, "lapse rate")},
     wording=Wording(clause="choose at random {lapse~}"),
     repairs=("extremeness",),
     is_null=True,

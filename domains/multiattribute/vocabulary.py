@@ -198,7 +198,9 @@ TWO_CUES = (
 TWO_CUES_OF_LEVELS = (
     OptionScore("{a} * {b}", "product of the ratings on {name}", 4),
     OptionScore("{a} == {b}", "equal ratings on {name}", 4.5),
-    OptionScore("{a} > {b}", "a higher rating on the former than on the latter of {name}", 4.5),
+    OptionScore(
+        "{a} > {b}", "a higher rating on the {first} than on the {second} most valid cue", 4.5
+    ),
 )
 TWO_CUES_REACHING = (
     OptionScore("xp.minimum({a}, {b}) >= {level:g}", "ratings of at least {level:g} on both {name}", 5),
@@ -363,6 +365,8 @@ def _pair_scores(i: int, j: int, levels: Sequence[float]) -> Iterator[OptionScor
         "a": f"cue(x, {i})",
         "b": f"cue(x, {j})",
         "name": f"the {ORDINALS[i]} and {ORDINALS[j]} most valid cues",
+        "first": ORDINALS[i],
+        "second": ORDINALS[j],
     }
     yield from filled(TWO_CUES, **places)
     if len(levels) > 2:

@@ -159,7 +159,10 @@ STRENGTH = (
         "in proportion",
         "strength",
         Wording(
-            clause="accumulate evidence in proportion to the strength of the stimulus (at most {rate} per second)"
+            clause=(
+                "accumulate evidence in proportion to the strength of the stimulus "
+                "({rate} per second for the strongest)"
+            )
         ),
         PALMER,
     ),
@@ -169,7 +172,7 @@ STRENGTH = (
         Wording(
             clause=(
                 "accumulate evidence at a rate that is a power of the strength of the stimulus "
-                "(exponent {exponent}, at most {rate} per second)"
+                "(exponent {exponent}, {rate} per second for the strongest)"
             ),
             label="power law",
         ),
@@ -362,8 +365,8 @@ PROCESS = (
         wording=(
             Wording(
                 clause=(
-                    "accumulate evidence for each response separately (mean rate {base_rate} per second "
-                    "whatever the stimulus) and give the first response to reach its bound (threshold {bound})"
+                    "add the evidence to the mean rate of the correct response ({base_rate} per second for each "
+                    "response without evidence), and give the first response to reach its bound (threshold {bound})"
                 )
             ),
             NEEDS_TIME,
@@ -380,9 +383,9 @@ PROCESS = (
         wording=(
             Wording(
                 clause=(
-                    "accumulate evidence for each response without noise within a trial "
-                    "(mean rate {base_rate} per second whatever the stimulus) and give the first response to "
-                    "reach its bound (threshold {bound})"
+                    "add the evidence to the mean rate of the correct response ({base_rate} per second for each "
+                    "response without evidence), without noise within a trial, and give the first response to reach "
+                    "its bound (threshold {bound})"
                 )
             ),
             NEEDS_TIME,

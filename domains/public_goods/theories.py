@@ -105,7 +105,7 @@ PAYOFF = (
     Mechanism(
         slot="payoff",
         name="cost of giving",
-        clause="give less, the more each coin given costs them",
+        clause="give less when giving costs more",
         code='slope = slope - parameters["selfishness"] * (1 - returned)',
         parameters={
             "selfishness": log_uniform(0.02, 30.0, WHOLE, "weight of what giving costs oneself")
@@ -136,10 +136,10 @@ PAYOFF = (
             ),
         },
         wording=(
-            Wording(clause="give less, the more each coin given costs them"),
+            Wording(clause="give less when giving costs more"),
             Wording(
-                clause="{much}value what the other members gain from their contribution",
-                opposite_clause="{much}dislike what the other members gain from their contribution",
+                clause="{much}value what the others gain from their contribution",
+                opposite_clause="{much}dislike what the others gain from their contribution",
                 parameter="altruism",
                 unit=0.2,
                 label="altruism",
@@ -307,7 +307,7 @@ OTHERS = (
             "part_matching": PULL,
             "part": uniform(0.2, 1.2, "share", "part of the others' mean that is matched"),
         },
-        wording=Wording(clause="give about [{part%}|a part] of what the others gave on average"),
+        wording=Wording(clause="give about a part of what the others gave on average ({part%})"),
         repairs=GAVE,
         breaks=PAST,
         source=f"{FISCHBACHER}; {IMPERFECT} (imperfect conditional cooperation)",
@@ -403,7 +403,7 @@ HABIT = (
         slot="habit",
         name="near their average",
         parameter="custom",
-        clause="give about what they gave on average",
+        clause="give about what they themselves gave on average",
         to="average",
         repairs=("own_average",),
         breaks=OWN,

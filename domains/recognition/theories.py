@@ -87,6 +87,7 @@ STRENGTH = (
         name="in proportion",
         code="reach = strength + 0.0 * old",
         wording=Wording(clause="is proportional to the strength of items", subject=MEMORY),
+        beside=(("mirror",), "rises in proportion to the strength of old items"),
         repairs=GROWS,
         needs=("strengths",),
         source=TANNER,
@@ -102,6 +103,10 @@ STRENGTH = (
             clause="is a power function of the strength of items (exponent {exponent})",
             label="power law",
             subject=MEMORY,
+        ),
+        beside=(
+            ("mirror",),
+            "rises with a power of the strength of old items (exponent {exponent})",
         ),
         repairs=GROWS,
         needs=("strengths",),
@@ -355,7 +360,14 @@ EVIDENCE = (
 
 
 def _detection(
-    name: str, parameter: str, share: str, surest: str, wording: Wording, repairs: str, source: str
+    name: str,
+    parameter: str,
+    share: str,
+    surest: str,
+    wording: Wording,
+    repairs: str,
+    source: str,
+    beside: tuple[tuple[str, ...], str] = ((), ""),
 ) -> Mechanism:
     """A share of items that is known for sure, or taken for known."""
     meaning = "items that need no criterion"
@@ -367,6 +379,7 @@ def _detection(
         wording=wording,
         repairs=(repairs,),
         source=source,
+        beside=beside,
     )
 
 
@@ -422,6 +435,10 @@ DETECTION = (
         "new items", "rejection", "(1 - old)", "surest_new",
         Wording(clause="detect some new items as new ({rejection%} of them)", label="rejection"),
         "new_strength", SNODGRASS,
+        beside=(
+            ("detection:false alarms",),
+            "detect some new items as new ({rejection%} of those that they do not falsely detect as old)",
+        ),
     ),
     _detection(
         "false alarms", "false_detection", "(1 - old)", "surest_old",

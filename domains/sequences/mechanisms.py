@@ -361,7 +361,7 @@ LAPSE = (
         slot="lapse",
         name="random",
         code='p = parameters["lapse"] / 2 + (1 - parameters["lapse"]) * p',
-        parameters={"lapse": uniform(0.0, 0.4, "share of choices", "choices made without looking")},
+        parameters={"lapse": uniform(0.0, 0.4, "share of choices", "lapse rate")},
         wording=Wording(clause="choose at random {lapse~}"),
         is_null=True,
         source=HARLESS,

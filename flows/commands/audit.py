@@ -46,7 +46,7 @@ def audit_run(
     data: DataFolder = None,
     workers: Workers = 2,
 ) -> RunAudit:
-    """Check a run: chain, artifacts, heads, order, validity, rules and budgets; recompute every number.
+    """Check a run: chain, artifacts, heads, order, validity, rules and budgets; recompute every score.
 
     Exit status 1 if a check fails; 3 if none fails but some numbers could not be recomputed on this machine.
 

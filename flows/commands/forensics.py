@@ -55,7 +55,7 @@ def rewind(
     data: DataFolder = None,
     workers: Workers = 2,
 ) -> RewindResult:
-    """Branch a run with one change and compare the branches by an exact test; branches never recruit.
+    """Branch a run with one change and compare the branches by an exact test; branches never recruit participants.
 
     In Python: `lakatos.flows.branches.rewind.rewind(folder, at, edits, repeats=...)`.
 

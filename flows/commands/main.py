@@ -78,7 +78,7 @@ LAB = Noun(
     },
 )
 JUDGES = Noun(
-    "Show judges, which predict whether a new theory will improve on the leading one, and how they changed.",
+    "Show predictions of whether a new theory will improve on the leading one, and the judges that make them.",
     {
         "list": f"{FLOWS}.commands.judges:judges_list",
         "show": f"{FLOWS}.commands.judges:judges_show",
@@ -232,8 +232,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
     help="A laboratory in which rival theories of human behaviour compete.\n\n"
-    "Start with [bold]lakatos demo[/bold]; then [bold]lakatos run studies/multiattribute-binary.toml --data "
-    "FOLDER[/bold] on published responses. Each run has a folder of its own, can be stopped at any "
+    "Start with [bold]lakatos demo[/bold]; then [bold]lakatos explain responses.csv[/bold] on "
+    "responses of your own. Each run has a folder of its own, can be stopped at any "
     "time and continues with [bold]lakatos resume[/bold].",
 )
 

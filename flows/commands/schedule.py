@@ -354,7 +354,7 @@ def wake_command(
     runs: RunsFolder = Path("runs"),
     workers: Workers = 2,
 ) -> None:
-    """Start the next pass of a run if there is something to do, and print the reason; made for cron.
+    """Start the next pass of a run if there is something to do, and print the reason; for cron.
 
     Without a run, all runs that can continue are taken in turn, each in its own process.
     In Python: `lakatos.flows.operations.carry.carry(...)`.

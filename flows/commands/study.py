@@ -88,7 +88,7 @@ def explain(
     workers: Workers = 2,
     column: ColumnsSaid = None,
 ) -> None:
-    """Find a theory of a file of responses: describe the file, write a study for it and run it.
+    """Find the theory that best predicts a file of responses: describe the file, write a study for it and run it.
 
     Args:
         file: Responses of participants: CSV, Parquet, JSON, or a folder of tables.

@@ -73,7 +73,7 @@ def view_command(
     name: list[str] | None = None,
     listener: Annotated[int, typer.Option(hidden=True)] = -1,
 ) -> None:
-    """Show one or all runs in a browser, live; nothing is written to them.
+    """Show one or all runs in a browser, live and read-only.
 
     In Python: `lakatos.flows.commands.view.view(folder, ...)`.
 

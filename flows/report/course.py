@@ -20,7 +20,7 @@ FROZEN_DIFFERENCES = (
 )
 """The rule of `prequential_advantage`, in words."""
 MOST_UNMET = 3
-"""Pairs that met in no design, of those that are named."""
+"""Pairs that no design compared, of those that are named."""
 
 
 def course(reading: RunReading) -> str:
@@ -129,7 +129,7 @@ def ratio_of_verdict(reading: RunReading) -> str:
 
 
 def pairs_in_words(reading: RunReading) -> str:
-    """Which pairs of theories frozen predictions distinguished, and which met in no design."""
+    """Which pairs of theories frozen predictions distinguished, and which no design compared."""
     pairs = designed_pairs(reading)
     n_distinguished = len(pairs) - len(open_pairs(reading))
     parts = []
@@ -147,6 +147,6 @@ def pairs_in_words(reading: RunReading) -> str:
         more = len(unmet) - len(named)
         rest = f", and {more} more" if more else ""
         parts.append(
-            f"{plural(len(unmet), 'pair')} of scored theories met in no design ({'; '.join(named)}{rest})."
+            f"{plural(len(unmet), 'pair')} of scored theories were not compared by a design ({'; '.join(named)}{rest})."
         )
     return " ".join(parts)

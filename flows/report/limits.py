@@ -41,7 +41,9 @@ def _limits_of_progress(reading: RunReading) -> list[str]:
     found += code_changes_in_words(reading.trace, changes, reading.state.campaign.cycles)
     stop = reading.state.campaign.cycles[-1].record.stop if reading.state.campaign.cycles else ""
     if stop.startswith("budget"):
-        found.append("The study ended after its last cycle; a longer one may find a better theory.")
+        found.append(
+            f"The search ended after {plural(len(reading.state.campaign.cycles), 'cycle')}, as set."
+        )
     return found
 
 

@@ -158,7 +158,7 @@ def _theories(reading: RunReading) -> str:
     n_tried = sum(item.record.n_attempts for item in reading.state.theories.searches)
     n_pool = len(reading.board.standings)
     advocates = reading.config.theories.advocates
-    induced = " and rules that were induced from the responses" if "induction" in advocates else ""
+    induced = ", and rules induced from the responses" if "induction" in advocates else ""
     search = (
         f" A search evaluated {plural(n_tried, 'further combination')} of mechanisms{induced}; "
         f"{plural(n_pool, 'theory was', 'theories were')} compared in the end."

@@ -183,7 +183,9 @@ def guess(numbers: Sequence[int]) -> str:
     known = [
         f"a guess among {n} options gets {fixed(-float(np.log(n)), 3)}" for n in numbers if n != 2
     ]
-    return " and ".join([f"a coin gets {fixed(COIN, 3)}"] * (2 in numbers or not numbers) + known)
+    return " and ".join(
+        [f"guessing scores {fixed(COIN, 3)}"] * (2 in numbers or not numbers) + known
+    )
 
 
 # --- failures and checks --------------------------------------------------------------------------------------------

@@ -167,8 +167,8 @@ def why(
 
     Args:
         folder: The run's folder.
-        claim: verdict; leader (the leading theory after the last cycle); a theory, by name or beginning of its
-            digest; or a record, by number or beginning of its digest.
+        claim: verdict; leader (the leading theory after the last cycle); a theory, by name, by its letter and number
+            (T1) or by the beginning of its digest; or a record, by number or beginning of its digest.
         deep: Number of levels shown; 0 for all.
 
     Raises:
@@ -190,7 +190,7 @@ def why(
         if isinstance(record, CampaignConcluded):
             carried = tuple(_carried(reading, record))
         by_machine = reading.simulated or bool(reading.model)
-        rests_on = _rests_on(n_all, n_people, by_machine=by_machine)
+        rests_on = [_rests_on(n_all, n_people, reading.answerers)] if n_all else []
         return WhyAnswer(
             claim=claim,
             reason=reason,
@@ -198,13 +198,14 @@ def why(
             n_responses=n_all,
             by_machine=by_machine,
             carried=carried,
-            brief=(*_in_brief(reading, record, carried), rests_on),
+            brief=(*_in_brief(reading, record, carried), *rests_on),
             broken=tuple(reading.validity.explain(chosen.record_digest)),
             deep=deep,
         )
 
 
-def _chosen(reading: RunReading, events: Sequence[Event], claim: str) -> Event:
+def _chosen(reading: RunReading, events: Sequence[Event], named: str) -> Event:
+    claim = {label.tag: digest for digest, label in reading.labels.items()}.get(named, named)
     by_digest = {event.record_digest: event for event in events}
     state = reading.state
     if claim == "verdict":
@@ -232,7 +233,7 @@ def _chosen(reading: RunReading, events: Sequence[Event], claim: str) -> Event:
         return find_record(events, claim)
     except Exception as error:
         there = ", ".join(label.short for label in list(reading.labels.values())[:6])
-        raise RunMissingError(f"nothing is called {claim!r}: {error} Theories: {there}.") from None
+        raise RunMissingError(f"nothing is called {named!r}: {error} Theories: {there}.") from None
 
 
 class _ReasonTree:
@@ -303,10 +304,10 @@ def _theory(reading: RunReading, digest: Digest) -> str:
     return reading.label(digest).name
 
 
-def _rests_on(n_responses: int, n_people: int, *, by_machine: bool) -> str:
-    whose = ", simulated or given by a language model" if by_machine else ""
-    people = f" of {plural(n_people, 'participant')}" if n_people else ""
-    return f"It is based on {plural(n_responses, 'response')}{people}{whose}."
+def _rests_on(n_responses: int, n_people: int, answerers: str) -> str:
+    one = answerers.replace("participants", "participant").replace("sessions", "session")
+    people = f" of {plural(n_people, one, answerers)}" if n_people else f" of {answerers}"
+    return f"It is based on {plural(n_responses, 'response')}{people}."
 
 
 def _in_brief(

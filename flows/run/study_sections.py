@@ -465,7 +465,7 @@ class StopConfig(ConfigSection):
                 f"subtracted) is below {self.exact:g} with 95% confidence and no predictive check finds a misfit"
             )
         most = f"the study ends after {plural(self.cycles, 'cycle')}"
-        return f"{most} at the latest: {'; '.join(rules)}" if rules else most
+        return f"{most} at the latest, and earlier {'; '.join(rules)}" if rules else most
 
 
 class ValidationConfig(ConfigSection):

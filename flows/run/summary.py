@@ -52,8 +52,8 @@ class RunSummary:
     def line(self) -> str:
         """The counts in words."""
         return (
-            f"{self.how}  {plural(self.n_experiments, 'experiment')}, {plural(self.n_rivals, 'rival')}, "
-            f"{plural(self.n_records, 'record')}"
+            f"{self.how}  {plural(self.n_experiments, 'experiment')}, {plural(self.n_rivals, 'theory')}, "
+            f"{plural(self.n_records, 'event')}"
         )
 
 
@@ -62,7 +62,7 @@ COLUMNS = (
     "misfit ratio",
     "completeness",
     "nats per choice",
-    "prequential",
+    "frozen predictions",
     "error",
     "r",
     "",
@@ -166,7 +166,7 @@ def _standings(state: RunState) -> tuple[tuple[str, ...], ...]:
                 "" if line.prequential is None else f"{line.prequential.value:.4f}",
                 f"{line.error:.4f}",
                 "" if line.correlation is None else f"{line.correlation:.3f}",
-                "tie" if line.theory in tied else "",
+                "tie" if line.theory in tied and len(tied) > 1 else "",
             )
         )
     return tuple(table)

@@ -47,7 +47,9 @@ COMPARISONS: Final[PluginTable[TellsPower]] = PluginTable(
 async def design(run: Run, cycle: int, number: int) -> Recorded[DesignChosen]:
     """Search a design for the leading rivals and check by simulation that it can tell them apart."""
     names = leading_rivals(run.evidence)
-    run.progress.stage(cycle, "design", f"experiment {number} for {plural(len(names), 'rival')}")
+    run.progress.stage(
+        cycle, "design", f"experiment {cycle}.{number} for {plural(len(names), 'theory')}"
+    )
     run.progress.rivals([run.state.theories.name(name) for name in names])
     inputs = [run.state.theories.pool[name].digest for name in names]
     inputs += [item.digest for item in run.state.experiments.collected.values()]

@@ -65,7 +65,10 @@ async def revise(
     What language models proposed joins what is found; what is recalled of other studies says what to try first.
     """
     settings = run.config.theories
-    run.progress.stage(cycle, "revise", ", ".join(settings.advocates))
+    advocates = [
+        name for name in settings.advocates if name != "language_model" or run.config.roles.reviser
+    ]
+    run.progress.stage(cycle, "revise", ", ".join(advocates))
     advice = advice_on(run.evidence, diagnosis.record)
     if advice.n_campaigns:
         run.progress.note(
@@ -191,9 +194,9 @@ class WorkTold:
             said += f", best {best:.4f} nats per choice"
         if what != self._what:  # the first round has no pace yet
             self._what, self._begun = what, (now, share)
-        elif share > self._begun[1]:
+        elif 1 > share > self._begun[1]:
             pace = (now - self._begun[0]) / (share - self._begun[1])
-            said += f", about {duration(pace * max(1 - share, 0))} left"
+            said += f", about {duration(pace * (1 - share))} left"
         self.progress.stage(self.cycle, "revise", said)
 
 

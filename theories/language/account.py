@@ -75,7 +75,7 @@ MIDDLE = "middle 80% of people"
 """The people between the ends of a range."""
 MOST_WORDS = 5
 """Of a name."""
-PLACE = re.compile(r"(?P<about>about )?\{(?P<name>\w+)(?P<form>[%+~#]?)\}")
+PLACE = re.compile(r"(?P<about>about )?\{(?P<name>\w+)(?P<form>[%+~#/]?)\}")
 CHOICE = re.compile(r"\[([^\[\]|]*)\|([^\[\]|]*)\]")
 ASIDE = re.compile(r"\s*\([^()]*\{[^()]*\)")
 COMPLEX = re.compile(r"[,;:]| (and|or|if|where|when|once|until) ")
@@ -200,7 +200,8 @@ class ToldClause:
     """Whether the text names the people whom it is true of."""
     idle: bool = False
     """Whether no trial that people were asked depends on it: it is no part of the claim then."""
-
+    is_undecided: bool = False
+    """Whether it is open on which side most people are: it is no part of the claim then, where others remain."""
     is_most: bool = False
     """Whether it is about random choices that prevail: it is stated first then, as the base of other shares."""
     is_defining: bool = False
@@ -361,31 +362,54 @@ def _sentences(told: Sequence[ToldClause]) -> list[str]:
     if all(item.wording.sentence == N_PARTS for item in stated):
         # That something hardly has an effect is told where nothing else would be but how people choose.
         stated = [item for item in spoken if not item.wording.taken_for_granted] or spoken
+    decided = [item for item in stated if not item.is_undecided or item.is_defining]
+    if any(item.wording.sentence < N_PARTS for item in decided):
+        stated = decided
     every = [item.text for item in stated]
     stated = _exclusive([item for item in stated if not _is_implied(item.text, every)])
     most = [item for item in stated if item.is_most] if len(stated) > 1 else []
     stated = [item for item in stated if item not in most]
-    sentences = [f"People {item.text}. On the other trials, the following holds." for item in most]
-    last = ""
-    for number in range(1, N_PARTS + 1):
-        own = [item for item in stated if item.wording.sentence == number]
-        for subject, same in groupby(own, lambda item: _subject(item)):
-            texts = [item.text for item in same]
-            for text in _joined(texts) if subject else texts:
-                named = "they" if subject == last == "people" else subject
-                sentence = f"{named} {text}.".lstrip()
-                sentences.append(f"{sentence[0].upper()}{sentence[1:]}")
-                last = subject
+    sentences = [f"People {item.text}." for item in most]
+    start, last = ("on the remaining trials, ", "people") if most else ("", "")
+    for people, items in _in_parts(stated):
+        for subject, text in _predicates(items):
+            whose = people if subject == "people" else subject
+            named = "they" if whose == last == people else whose
+            sentence = f"{start}{f'{named} {text}'.lstrip()}."
+            sentences.append(f"{sentence[0].upper()}{sentence[1:]}")
+            start, last = "", whose
     return sentences
+
+
+def _in_parts(told: Sequence[ToldClause]) -> list[tuple[str, Sequence[ToldClause]]]:
+    """Clauses by whom they are about: where most people do something else, this comes first, and then what is left."""
+    places = [place for place, item in enumerate(told) if _is_kind(item)]
+    sizes = [told[place].size for place in places]
+    if not places or places[0] == 0 or max(sizes) <= 0.5:
+        return [("people", told)]
+    first, last = places[0], places[-1] + 1
+    kinds = [replace(item, text=item.text.removesuffix(" instead")) for item in told[first:last]]
+    rest = "any others" if any("virtually all" in item.text for item in kinds) else "the rest"
+    return [("people", kinds), (rest, told[:first]), ("people", told[last:])]
+
+
+def _predicates(told: Sequence[ToldClause]) -> Iterator[tuple[str, str]]:
+    """Subject and predicate of each sentence."""
+    for number in range(1, N_PARTS + 1):
+        own = [item for item in told if item.wording.sentence == number]
+        for subject, same in groupby(own, _subject):
+            texts = [item.text for item in same]
+            yield from ((subject, text) for text in (_joined(texts) if subject else texts))
+
+
+def _is_kind(told: ToldClause) -> bool:
+    """Whether a clause is about people of whom nothing else holds."""
+    return "{who}" in told.wording.clause and not told.wording.overrides
 
 
 def _exclusive(told: Sequence[ToldClause]) -> list[ToldClause]:
     """Clauses about kinds of people without overlap: the last kind first, since it rules, then kinds of the others."""
-    places = [
-        place
-        for place, item in enumerate(told)
-        if "{who}" in item.wording.clause and not item.wording.overrides
-    ]
+    places = [place for place, item in enumerate(told) if _is_kind(item)]
     found = list(told)
     for place, kind in zip(places, reversed(places), strict=True):
         text = told[kind].text
@@ -523,7 +547,8 @@ def tell_clause(
         kind = _only_kind(clause, share) if share and clause.opposite_short else ""
         text = kind or _kinds_in_words(clause, share)
         text = _filled(text, "", priors, pooled=pooled)
-        return ToldClause(text, clause, -1 if kind else 0, "", above, of_some=not kind)
+        size = above if share else 0.0
+        return ToldClause(text, clause, -1 if kind else 0, "", size, of_some=not kind)
     if is_open(clause, prior):
         side, is_even = _open_side(clause, priors)
         text = _filled(side, "", priors) + (OTHERWISE if is_even else "")
@@ -535,6 +560,8 @@ def _kinds_in_words(clause: Wording, share: tuple[float, float, float] | None) -
     """What some people do, how many they are where that is known, and what the others do where it is stated."""
     who = _people_in_words(*share) if share else "some people"
     others = "the others" if share else "others"
+    if who.startswith("virtually all"):
+        others = "any others"
     rest = f", and {others} {clause.opposite_short}" if clause.opposite_short else ""
     return f"{clause.clause.replace('{who}', who)}{rest}"
 
@@ -571,14 +598,15 @@ def _tell_settled(
     strength = "" if is_strong else "hardly "
     direction = 1 if middle >= 0 or not clause.opposite_clause else -1
     mixed = is_strong and not pooled and _are_divided(clause, prior, priors)
+    undecided = False
     if mixed:
-        text = _mixed(clause, prior, float(np.mean(distances > 0)), priors)
+        text, undecided = _mixed(clause, prior, float(np.mean(distances > 0)), priors)
     elif clause.neutral_clause and not is_strong:
         text = _filled(clause.neutral_clause, "", priors, pooled=pooled)
     else:
         side = clause.clause if direction > 0 else clause.opposite_clause
         if is_strong:
-            side = _with_estimate(side, clause, prior)
+            side = _with_estimate(side, clause, prior, direction)
         text = _filled(side, strength, priors, pooled=pooled)
     limit = at_limit(prior)
     if is_strong and not mixed and _is_held_at(prior, direction):
@@ -586,15 +614,21 @@ def _tell_settled(
         aside = f"estimated at the {bound} bound of the allowed range"
         is_beside = text.endswith(")") and not _ends_with_value(clause, direction)
         text = f"{text} (strength {aside})" if is_beside else _with_aside(text, aside)
-    return ToldClause(text, clause, direction, strength.strip(), size, limit, mixed)
+    return ToldClause(
+        text, clause, direction, strength.strip(), size, limit, mixed, is_undecided=undecided
+    )
 
 
-def _with_estimate(side: str, clause: Wording, prior: Prior) -> str:
-    """A side with a place for "hardly", and the parameter that decides it, if its scale is well known."""
+def _with_estimate(side: str, clause: Wording, prior: Prior, direction: int) -> str:
+    """A side with a place for "hardly", and the parameter that decides it, if its scale is well known.
+
+    A ratio below 1 stands as its inverse beside the opposite clause, which compares in the opposite order.
+    """
     has_word = "{much}" in side or "{far}" in side
     if not has_word or prior.unit not in ESTIMATES or prior.low < 0 or "(" in side:
         return side
-    return f"{side} ({prior.unit} {{{clause.parameter}}})"
+    form = "/" if direction < 0 and (prior.unit, clause.neutral) == ("ratio", 1.0) else ""
+    return f"{side} ({prior.unit} {{{clause.parameter}{form}}})"
 
 
 def _ends_with_value(clause: Wording, direction: int) -> bool:
@@ -675,8 +709,13 @@ def _share_at_least(clause: Wording, prior: Prior, priors: Mapping[str, Prior]) 
     return float(np.mean(_distances(clause, values, priors) > 0))
 
 
-def _mixed(clause: Wording, prior: Prior, above: float, priors: Mapping[str, Prior]) -> str:
-    """Both sides of a clause, that of more people first, and how many they are where answers say so."""
+def _mixed(
+    clause: Wording, prior: Prior, above: float, priors: Mapping[str, Prior]
+) -> tuple[str, bool]:
+    """Both sides of a clause, that of more people first with how many they are, and whether most people's is open.
+
+    No interval is stated where the limits of the declared range decide how many people are where.
+    """
     one, other = (
         (clause.clause, clause.opposite_short),
         (clause.opposite_clause, clause.clause_short),
@@ -685,24 +724,19 @@ def _mixed(clause: Wording, prior: Prior, above: float, priors: Mapping[str, Pri
         one, other = other, one
     # Of the second side no value is repeated.
     second = one[1] or _contrast(one[0], ASIDE.sub("", other[0]))
-    sides = (_filled(text, "", priors) for text in (one[0], second))
-    first, second = sides
-    who, rest = "some people", "others"
-    if is_share_learned(prior) and prior.doubt:
+    first, second = (_filled(text, "", priors) for text in (one[0], second))
+    who, rest, is_open = "some people", "others", False
+    if prior.doubt:
         share, low, high = _share_of_people(clause, prior, priors)
         if above < 0.5:
             share, low, high = 1 - share, 1 - high, 1 - low
-        who, rest = _people_in_words(share, low, high), "the rest"
-        if low <= 0.5 <= high:
-            most = f"most people {first}"
-            if clause.subject:
-                most = f"{clause.subject} {first} for most people"
-            comma = "," if "," in first else ""
-            stated = f"{100 * share:.0f}%, {_interval_in_words(low, high)}"
-            return f"whether {most}{comma} is undecided ({stated})"
+        who, rest = f"about {100 * share:.0f}% of people", "the rest"
+        if is_share_learned(prior):
+            is_open = low <= 0.5 <= high
+            who = _people_in_words(share, low, high, ", no clear majority" if is_open else "")
     if clause.subject:
-        return f"for {who}, {clause.subject} {first}, and for {rest}, {second}"
-    return f"{who} {first}, and {rest} {second}"
+        return f"for {who}, {clause.subject} {first}, and for {rest}, {second}", is_open
+    return f"{who} {first}, and {rest} {second}", is_open
 
 
 def _share_of_people(
@@ -726,9 +760,9 @@ def _share_of_people(
     return shares[0], low, high
 
 
-def _people_in_words(share: float, low: float, high: float) -> str:
+def _people_in_words(share: float, low: float, high: float, remark: str = "") -> str:
     """A share of people with its interval, as the subject of a sentence."""
-    interval, stated = _interval_in_words(low, high), f"{100 * share:.0f}%"
+    interval, stated = f"{_interval_in_words(low, high)}{remark}", f"{100 * share:.0f}%"
     if stated == "100%":
         return "virtually all people" if low >= SURELY else f"virtually all people ({interval})"
     if stated == "0%":
@@ -841,7 +875,8 @@ def _differ(prior: Prior) -> bool:
 
 def _range_in_words(prior: Prior, form: str) -> str:
     """Between which values the middle eight of ten people lie."""
-    ends = [_figure(_quantile(prior, share), form, fine=prior.is_log) for share in (0.1, 0.9)]
+    shares = (0.9, 0.1) if form == "/" else (0.1, 0.9)
+    ends = [_figure(_quantile(prior, share), form, fine=prior.is_log) for share in shares]
     if ends[0] == ends[1]:
         return ends[0]
     if form == "#":
@@ -859,6 +894,8 @@ def _figure(number: float, form: str, *, fine: bool = False) -> str:
         return TIMES.get(times, f"{times} times in a row")
     if form == "+":
         return f"{int(np.ceil(number))}"
+    if form == "/":
+        number = 1 / number
     if form == "%":
         return f"{100 * number:.0f}%" if not 0 < number < 0.005 else "less than 1%"
     if fine and 0 < abs(number) < 0.005:

@@ -71,6 +71,9 @@ class Mechanism:
     """Where it was published."""
     beside: tuple[tuple[str, ...], str] = ((), "")
     """Slots or ``slot:mechanism``, and the first clause where a composition has one of these; empty: none is stated."""
+    replaces: tuple[str, ...] = ()
+    """Slots or ``slot:mechanism`` of which nothing is stated beside it: it leaves them without effect, or contradicts
+    them."""
 
     @property
     def inputs(self) -> frozenset[str]:
@@ -334,7 +337,10 @@ class Grammar:
             return [Wording(self.silence)]
         found = []
         there = {item.slot for item in used} | {f"{item.slot}:{item.name}" for item in used}
+        replaced = {name for item in used for name in item.replaces}
         for item in used:
+            if replaced & {item.slot, f"{item.slot}:{item.name}"}:
+                continue
             others, clause = item.beside
             for place, wording in enumerate(item.wordings):
                 stated = replace(wording, sentence=sentences[item.slot])

@@ -25,6 +25,8 @@ from lakatos.theories.language.grammar import Mechanism
 
 WITH_DELAYS = ("discounting", "cost", "attention", "shortcut", "other")
 """Slots whose mechanisms read the delays."""
+BESIDES = ("attention", "bias", "shortcut")
+"""Slots whose mechanisms move choices besides the comparison."""
 
 COMPARISON = (
     Mechanism(
@@ -264,6 +266,7 @@ COMPARISON = (
         slot="comparison",
         name="larger amount",
         clause="choose by the amounts alone",
+        beside=(BESIDES, "prefer the better amount"),
         code='evidence = parameters["sensitivity"] * xp.sign(gap)',
         parameters=_sensitivity(0.2, 10.0, "better option"),
         repairs=("amount_difference", "dominance"),
@@ -274,6 +277,7 @@ COMPARISON = (
         slot="comparison",
         name="first to come",
         clause="choose by the delays alone",
+        beside=(BESIDES, "prefer what comes sooner"),
         code='evidence = -parameters["sensitivity"] * xp.sign(wait)',
         parameters=_sensitivity(0.2, 10.0, "sooner option"),
         repairs=("delay_difference", "losses_present"),
@@ -740,7 +744,7 @@ LAPSE = (
         slot="lapse",
         name="random",
         code='p = parameters["lapse"] / 2 + (1 - parameters["lapse"]) * p',
-        parameters={"lapse": uniform(0.0, 0.4, "share of choices", "choices made without looking")},
+        parameters={"lapse": uniform(0.0, 0.4, "share of choices", "lapse rate")},
         wording=Wording(clause="choose at random {lapse~}"),
         is_null=True,
         source=HARLESS,

@@ -271,9 +271,7 @@ PACE = (
     ),
 )
 
-RATE = {
-    "discount_rate": log_uniform(1e-4, 1.0, "per day", "share of value lost per day at the start")
-}
+RATE = {"discount_rate": log_uniform(1e-4, 1.0, "per day", "discount rate k")}
 
 DISCOUNTING = (
     Mechanism(

@@ -237,8 +237,8 @@ def _meaning(memory: str) -> str:
 def _remembered(memory: str) -> Wording:
     """What a pull after a certain course of the last two picks does."""
     last, place, before = memory.split("_")
-    now = "an unrewarded" if last == "lost" else "a rewarded"
-    course = f"{now} choice if they {before} with the {place} option before it"
+    now, then = ("a rewarded" if what == "won" else "an unrewarded" for what in (last, before))
+    course = f"{now} choice that followed {then} one of the {place} option"
     return Wording(
         clause=f"{{much}}tend to repeat {course}",
         clause_short="to repeat it",

@@ -29,6 +29,8 @@ LEVEL = "ratings.mean(axis=(1, 2))"
 N_DIFFERENCES = "(ratings[:, 1] != ratings[:, 0]).mean(axis=-1)"
 EVIDENCE = "weighted difference"
 BRODER = "Broder & Schiffer (2003), Journal of Behavioral Decision Making 16(3), 193-213."
+CONTRARY = ("appraisal:contrarian", "other:contrarians")
+"""What makes people choose the other product than the evidence favours."""
 SHARES = ("integration:balance", "integration:average")
 """What gives evidence that is a balance of reasons, between -1 and 1."""
 LOG_SHARES = "share = 0.5 + 0.5 * xp.clip(evidence, -1 + 1e-9, 1 - 1e-9)\nlog_shares = xp.log(share / (1 - share))"
@@ -271,11 +273,11 @@ CHOICE = (
                 0.1,
                 200.0,
                 "log odds per unit of evidence",
-                "how strictly choices follow the evidence",
+                "choice sensitivity (inverse temperature)",
             )
         },
         wording=Wording(
-            clause="choose the better product more surely, the larger its lead",
+            clause="choose the better product with a probability that rises with its lead (logistic)",
             taken_for_granted=True,
         ),
         source="Luce (1959), Individual Choice Behavior.",
@@ -283,6 +285,7 @@ CHOICE = (
     _choice(
         name="deterministic",
         clause="choose the product that is ahead, however small its lead, and guess if none is ahead",
+        beside=(CONTRARY, "decide however small the lead is, and guess if no product is ahead"),
         code="p = xp.where(xp.abs(evidence) < 1e-9, logistic(bias, xp), (evidence > 0) * 1.0)",
         predictions=({"property": "deterministic"},),
         is_null=True,
@@ -291,6 +294,7 @@ CHOICE = (
     _choice(
         name="calibrated",
         clause="choose a product with the probability that it is better, reading the evidence as log odds",
+        beside=(CONTRARY, "decide as often as they read the evidence to be right, as log odds"),
         code="p = logistic(evidence + bias, xp)",
         repairs=("extremeness",),
         source="Vulkan (2000), Journal of Economic Surveys 14(1), 101-118 (probability matching).",

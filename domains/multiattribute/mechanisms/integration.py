@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from lakatos.domains.kit.parameter import log_uniform, uniform
-from lakatos.domains.multiattribute.mechanisms.shared import FIRST
+from lakatos.domains.multiattribute.mechanisms.shared import FIRST, POSITIVE
 from lakatos.theories.language.account import Wording
 from lakatos.theories.language.grammar import Mechanism
 
@@ -60,6 +60,7 @@ INTEGRATION = (
     _integration(
         name="one_reason",
         clause="decide by the most valid cue on which the products differ and ignore the rest",
+        replaces=POSITIVE,
         code="evidence = first_that_differs(difference * xp.sign(weight), rank, xp)",
         repairs=FIRST,
         predictions=({"property": "ignores", "in": "less_valid_rating"},),
@@ -69,6 +70,7 @@ INTEGRATION = (
     _integration(
         name="two_reasons",
         clause="go through the cues from the most valid until two favour the same product, else decide by the first",
+        replaces=POSITIVE,
         code="sides = xp.sign(in_order(difference * xp.sign(weight), rank, xp))\n"
         "steps_since = ((sides > 0).cumsum(axis=-1) > 1).sum(axis=-1)\n"
         "steps_since = steps_since - ((sides < 0).cumsum(axis=-1) > 1).sum(axis=-1)\n"
@@ -139,6 +141,7 @@ INTEGRATION = (
     _integration(
         name="nothing",
         clause="weigh no cues",
+        beside=(("accent",), ""),
         code="evidence = 0.0 * (weight * difference).sum(axis=-1)",
     ),
 )

@@ -11,6 +11,7 @@ from lakatos.domains.kit.parameter import LOG_ODDS, log_uniform, normal, uniform
 from lakatos.domains.multiattribute.mechanisms.shared import (
     FIRST,
     PAYNE,
+    POSITIVE,
     REACTANCE,
     SHARE,
 )
@@ -112,14 +113,14 @@ ORDER = (
 WEIGHT = (
     _weight(
         name="validity",
-        clause="weight every cue by its validity",
+        clause="weight cues by their validity",
         code="weight = validities",
         predictions=({"property": "non_decreasing", "in": "validity"},),
         source="Gigerenzer & Goldstein (1996), Psychological Review 103(4), 650-669.",
     ),
     _weight(
         name="above_chance",
-        clause="weight every cue by how far its validity is above chance",
+        clause="weight cues by how far their validity is above chance",
         code="weight = 2 * validities - 1",
         repairs=VALIDITY,
         predictions=({"property": "non_decreasing", "in": "validity"},),
@@ -127,7 +128,7 @@ WEIGHT = (
     ),
     _weight(
         name="log_odds",
-        clause="weight every cue by the log odds that it is right",
+        clause="weight cues by the log odds that they are right",
         code="weight = xp.log(xp.minimum(validities, 0.99) / (1 - xp.minimum(validities, 0.99)))",
         repairs=(*VALIDITY, "best_cue_favours"),
         predictions=({"property": "non_decreasing", "in": "validity"},),
@@ -315,6 +316,19 @@ SELECTION = (
         wording=Wording(
             clause="use only one cue, of the same validity rank on every trial",
             label="one cue",
+        ),
+        replaces=(
+            *POSITIVE,
+            "integration:sum",
+            "integration:average",
+            "integration:balance",
+            "integration:noisy_reasons",
+            "integration:one_reason",
+            "integration:two_reasons",
+            "integration:threshold",
+            "integration:strongest_reasons",
+            "choice:random_walk",
+            "choice:first_reason_drawn",
         ),
         repairs=("best_cue_favours", "least_valid_favours", *PLACE),
         breaks=("cue_order", "less_valid_rating", "validity", "validity_order"),

@@ -122,7 +122,7 @@ feature = losing[:, 0] - losing[:, 1]
     _attention(
         name="dominance",
         parameter="dominance",
-        clause="{much}favour a gamble that is never less likely to pay any amount or more",
+        clause="{much}favour a gamble that stochastically dominates the other",
         code="""
 steps = outcomes.reshape(len(outcomes), 1, -1, 1)
 reached = (probabilities[:, :, None, :] * (outcomes[:, :, None, :] <= steps)).sum(axis=-1)

@@ -57,7 +57,7 @@ TWIST = (
         name="contrarian",
         code="evidence = -evidence",
         wording=Wording(
-            clause="choose against the evidence",
+            clause="take the gamble that the comparison speaks against",
             label="contrariness",
             overrides=True,
         ),
@@ -225,7 +225,7 @@ LAPSE = (
         slot="lapse",
         name="random",
         code='p_b = parameters["lapse"] / 2 + (1 - parameters["lapse"]) * p_b',
-        parameters={"lapse": uniform(0.0, 0.4, "share of choices", "choices made without looking")},
+        parameters={"lapse": uniform(0.0, 0.4, "share of choices", "lapse rate")},
         wording=Wording(clause="choose at random {lapse~}"),
         is_null=True,
         source="Harless & Camerer (1994), Econometrica 62, 1251-1289",

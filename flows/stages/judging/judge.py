@@ -72,7 +72,9 @@ async def judge(run: Run, cycle: int, found: Recorded[SearchFinished]) -> list[R
         if decided.record.action != VERIFY:
             run.progress.note(f"{run.state.theories.name(name)}: {decided.record.text}")
             continue
-        reason = f"judged to beat the leader with probability {verdict.probability:.2f}; {decided.record.text}"
+        reason = (
+            f"predicted probability of improvement {verdict.probability:.2f}; {decided.record.text}"
+        )
         await _admit(run, cycle, name, reason, lasting(run.state, name, cycle, [decided.digest]))
     return verdicts
 

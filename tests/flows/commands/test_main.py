@@ -90,7 +90,7 @@ def test_runs_are_looked_at_without_the_science_once_a_summary_is_kept(tmp_path:
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
-    assert "concluded  0 experiments, 1 rival, 1 record" in done.stdout
+    assert "concluded  0 experiments, 1 theory, 1 event" in done.stdout
     assert "the verdict" in done.stdout
     assert "Tallying" in done.stdout
     (found,) = status("done", runs=runs).to_json()["runs"]

@@ -92,10 +92,7 @@ def test_a_verdict_is_followed_down_to_all_responses() -> None:
     assert found.broken == ()
     assert all(item.nats > 0 for item in found.carried)
     assert 3 <= len(found.brief) <= 5
-    assert (
-        found.brief[-1]
-        == "It is based on 192 responses of 16 participants, simulated or given by a language model."
-    )
+    assert found.brief[-1] == "It is based on 192 responses of 16 simulated participants."
     assert any(
         line.startswith("No experiment by itself shows an advantage") and "95% interval" in line
         for line in found.brief

@@ -473,7 +473,7 @@ def test_every_section_of_an_eventful_run_has_its_facts(eventful: Path, tmp_path
         "MIT",  # licence of the archive
         "central two thirds of the population: 1.23 to 3.24",
         "contradicted",
-        "below 0.0001, confidence 0.83",
+        "below 0.0001, gain 0.0100 nats",
         "62 checks against 200 simulated replicas of the theory",
         "Recommended: recommended",
         "Assumptions",

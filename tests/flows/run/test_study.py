@@ -509,16 +509,16 @@ def test_the_rule_that_ends_a_campaign_in_words() -> None:
 
     assert words(cycles=1) == "the study ends after 1 cycle"
     assert words(cycles=5, patience=2) == (
-        "the study ends after 5 cycles at the latest: from cycle 2 on, after 2 cycles without improvement of the "
-        "leading theory, once its predictions move by less than 0.012 between two cycles, or once it beats every rival "
-        "on frozen predictions and no new theory improves on it"
+        "the study ends after 5 cycles at the latest, and earlier from cycle 2 on, after 2 cycles without improvement "
+        "of the leading theory, once its predictions move by less than 0.012 between two cycles, or once it beats "
+        "every rival on frozen predictions and no new theory improves on it"
     )
     assert "after 3 cycles without improvement of the leading theory, or once it beats" in words(
         cycles=5, moved=0
     )
     assert words(cycles=1, exact=0.005) == (
-        "the study ends after 1 cycle at the latest: in any cycle, once the squared error of the leading theory's "
-        "frozen predictions (sampling noise subtracted) is below 0.005 with 95% confidence and no predictive check "
-        "finds a misfit"
+        "the study ends after 1 cycle at the latest, and earlier in any cycle, once the squared error of the leading "
+        "theory's frozen predictions (sampling noise subtracted) is below 0.005 with 95% confidence and no predictive "
+        "check finds a misfit"
     )
     assert "move" not in StopConfig(cycles=5).words(is_archive=True)

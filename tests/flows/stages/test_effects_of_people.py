@@ -74,10 +74,7 @@ def test_design_preregistration_verdict_and_report_speak_of_the_effect(tmp_path:
     found = state.theories.effects.record
     assert found.n_people == N_PEOPLE - 1
     assert in_new_names(state.theories, found.text) in concluded.text
-    assert (
-        "discount_rate (share of value lost per day at the start) is higher with scale(age)"
-        in found.text
-    )
+    assert "discount_rate (discount rate k) is higher with scale(age)" in found.text
     hyperbolic = next(
         item
         for item in found.theories

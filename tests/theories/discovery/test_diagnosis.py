@@ -456,8 +456,7 @@ class TestDiagnosis:
             assert "mixture" not in rules
             said = next(claim for claim in found.claims if claim.rule == "another")
             assert re.fullmatch(
-                r"Other fits participants better than Loser; estimated share whom it fits better \d+% "
-                r"\(95% lower limit \d+%\)",
+                r"Other fits an estimated \d+% of participants \(95% lower limit \d+%\) better than Loser",
                 said.text,
             )
             assert "one more parameter" not in said.recommendation

@@ -21,6 +21,7 @@ from lakatos.theories.language.option_score import OptionScore
 from lakatos.theories.language.prior import Prior
 
 GUESS = ConstantLeaf(0.5)
+OFTEN = "in 80% of cases and the other one in the rest"
 LEADS = TermTable(
     (
         ChoiceTerm("a", "take more", 1.0, opposite="take less"),
@@ -40,15 +41,15 @@ FIRST = "follow the first of these rules that applies: "
     ("node", "words"),
     [
         (MORE, ["take more", "guess at ties"]),
-        (LeadLeaf(0, 0.2, ConstantLeaf(1.0)), ["take less 80% of the time or, at ties, choose B"]),
-        (LeadLeaf(0, 1.0, EARLY), ["take more or, at ties, take early", "guess at ties"]),
+        (LeadLeaf(0, 0.2, ConstantLeaf(1.0)), [f"take less {OFTEN}, or at ties choose B"]),
+        (LeadLeaf(0, 1.0, EARLY), ["take more, or at ties take early", "guess at ties"]),
         (
             SplitNode(0, MORE, ConstantLeaf(0.0)),
             ["take more if both are high, and otherwise choose A", "guess at ties"],
         ),
         (
             SplitNode(0, SplitNode(1, ConstantLeaf(0.8), GUESS), GUESS),
-            ["choose B 80% of the time if both are high and both are near, and otherwise guess"],
+            [f"choose B {OFTEN}, if both are high and both are near, and otherwise guess"],
         ),
         (SplitNode(0, MORE, GUESS), ["take more if both are high, and otherwise guess"]),
         (
@@ -85,8 +86,8 @@ def test_a_rule_list_states_each_condition_before_what_is_done(node: Node, words
          "the product whose ratings are further from 2, weighted by validity"),
         ("x", "oddness of the number of zeros", "the product with the odd number of zeros",
          "the product with the even number of zeros"),
-        ("x >= 3", "a top rating", "the only product with a top rating", "the only product without a top rating"),
-        ("x > y", "being better", "the only product being better", "the only product not being better"),
+        ("x >= 3", "a top rating", "the product with a top rating", "the product without a top rating"),
+        ("x > y", "being better", "the product being better", "the product not being better"),
     ],
 )  # fmt: skip
 def test_both_sides_of_a_comparison_are_english(code, words, greater, smaller):
@@ -152,8 +153,8 @@ def test_superlatives_fit_the_noun():
 
 
 def test_random_choices_are_apart_from_how_consistently_a_rule_is_followed():
-    stated = [wording.clause for wording in rule_clauses(["take less 80% of the time"])]
+    stated = [wording.clause for wording in rule_clauses(["take less"])]
     assert stated == [
-        "take less 80% of the time",
-        "ignore the rule and choose at random {lapse~}",
+        "take less",
+        "choose at random {lapse~}",
     ]

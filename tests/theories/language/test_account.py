@@ -96,15 +96,14 @@ def test_a_centre_at_a_limit_is_said():
     assert names_held_back(share) == ("gain",)
 
 
-def test_a_centre_at_a_limit_or_a_flat_fit_says_that_people_differ_but_not_how_many_are_where():
+def test_a_centre_at_a_limit_or_a_flat_fit_says_about_how_many_people_are_where_without_an_interval():
     at_a_limit = learned(-0.5, 0.6, low=-0.5, high=2.0)
     flat = learned(0.3, 3.0, low=-2.0, high=2.0)
-    for prior in (at_a_limit, flat):
-        told = tell_clause(PULL, {"pull": prior})
-        assert told.text in (
-            "some people like it, and others dislike it",
-            "some people dislike it, and others like it",
-        )
+    texts = [tell_clause(PULL, {"pull": prior}).text for prior in (at_a_limit, flat)]
+    assert texts == [
+        "about 60% of people dislike it, and the rest like it",
+        "about 52% of people like it, and the rest dislike it",
+    ]
     inside = learned(0.3, 0.6, low=-2.0, high=2.0)
     assert tell_clause(PULL, {"pull": inside}).text.startswith(
         "69% of people (95% interval 52% to 83%) "
@@ -469,7 +468,9 @@ def test_a_share_has_the_interval_of_as_many_people_as_its_spread_is_known_from(
     told = tell_clause(PULL, {"pull": learned(0.5, 1.0)}).text
     assert told.startswith("69% of people (95% interval 52% to 83%) like it")
     even = tell_clause(PULL, {"pull": learned(0.05, 1.0)}).text
-    assert even == ("whether most people like it is undecided (52%, 95% interval 35% to 68%)")
+    assert even == (
+        "52% of people (95% interval 35% to 68%, no clear majority) like it, and the rest dislike it"
+    )
     below = tell_clause(PULL, {"pull": learned(-0.5, 1.0)}).text
     assert below.startswith("69% of people (95% interval 52% to 83%) dislike it")
     nearly = tell_clause(
@@ -484,7 +485,7 @@ def test_random_choices_on_most_trials_are_stated_first():
     clauses = [Wording("add"), Wording("choose at random {lapse~}", sentence=3)]
     often, seldom = ({"lapse": learned(center, 0.001, 0.0, 1.0)} for center in (0.91, 0.2))
     assert account_of("Adding", clauses, often).claim == (
-        "People choose at random on 91% of trials. On the other trials, the following holds. People add."
+        "People choose at random on 91% of trials. On the remaining trials, they add."
     )
     assert account_of("Adding", clauses, seldom).claim == (
         "People add. They choose at random on 20% of trials."
@@ -494,7 +495,7 @@ def test_random_choices_on_most_trials_are_stated_first():
         shares = seldom | {"copies": learned(share, 0.001, 0.0, 1.0)}
         claim = account_of("Adding", both, shares).claim
         assert (
-            claim.startswith("People choose at random on 20% of trials. On the other trials,")
+            claim.startswith("People choose at random on 20% of trials. On the remaining trials,")
             == is_first
         )
 
@@ -614,8 +615,14 @@ def test_of_two_kinds_of_people_the_second_are_a_share_of_the_others():
     priors = {"tally": learned(3.0, 1.0, doubt=0.02), "stop": learned(-0.45, 1.0)}
     account = account_of("Kinds", [Wording("add"), tallying, stopping, contrary], priors)
     assert account.claim == (
-        "People add. 33% of people (95% interval 18% to 50%) stop at one cue instead. Of the others, virtually all "
-        "tally instead. 33% of people (95% interval 18% to 50%) do the opposite."
+        "33% of people (95% interval 18% to 50%) stop at one cue. Of the others, virtually all tally. Any others add. "
+        "33% of people (95% interval 18% to 50%) do the opposite."
+    )
+    alone = account_of(
+        "Kinds", [Wording("add"), Wording("round"), stopping, Wording("guess")], priors
+    )
+    assert alone.claim == (
+        "People add and round. 33% of people (95% interval 18% to 50%) stop at one cue instead. People guess."
     )
 
 
@@ -652,15 +659,61 @@ def test_an_exponent_or_a_ratio_stands_beside_its_clause_and_no_word_of_strength
     assert tell_clause(curved, {"power": near}).text == "value gains hardly more"
 
 
-def test_a_majority_that_the_interval_leaves_open_is_undecided():
+def test_a_majority_that_the_interval_leaves_open_is_stated_only_where_no_other_clause_remains():
     subject = replace(PULL, clause="is high", opposite_clause="is low", subject="the criterion")
     prior = {"pull": learned(0.05, 1.0)}
     assert tell_clause(subject, prior).text == (
-        "whether the criterion is high for most people is undecided (52%, 95% interval 35% to 68%)"
+        "for 52% of people (95% interval 35% to 68%, no clear majority), the criterion is high, and for the rest, "
+        "is low"
     )
-    listed = replace(PULL, clause="like A, and avoid B")
-    assert account_of("Liking", [listed], prior).claim == (
-        "Whether most people like A, and avoid B, is undecided (52%, 95% interval 35% to 68%)."
+    open_one = "52% of people (95% interval 35% to 68%, no clear majority) like it, and the rest dislike it."
+    guess = Wording("guess", sentence=3)
+    assert account_of("Adding", [PULL, guess], prior).claim == f"{open_one} People guess."
+    assert account_of("Adding", [Wording("add"), PULL], prior).claim == "People add."
+    assert account_of("Adding with liking", [Wording("add"), PULL], prior).claim == (
+        f"People add. {open_one}"
+    )
+
+
+def test_what_few_people_do_is_stated_of_these_after_what_most_people_do():
+    tallying = Wording("{who} tally instead", parameter="tally")
+    lapse = Wording("guess {lapse~}", sentence=3)
+
+    def claim(tally: float, share: float) -> str:
+        priors = {
+            "tally": learned(tally, 1.0, doubt=0.02),
+            "lapse": learned(share, 0.001, 0.0, 1.0),
+        }
+        clauses = [Wording("add"), Wording("choose", sentence=2), tallying, lapse]
+        return account_of("Kinds", clauses, priors).claim
+
+    assert claim(0.5, 0.2) == (
+        "69% of people (95% interval 67% to 72%) tally. The rest add. They choose. People guess on 20% of trials."
+    )
+    assert claim(0.5, 0.8) == (
+        "People guess on 80% of trials. On the remaining trials, 69% of people (95% interval 67% to 72%) tally. "
+        "The rest add. They choose."
+    )
+    assert claim(3.0, 0.2).startswith("Virtually all people tally. Any others add.")
+
+
+def test_a_ratio_is_stated_in_the_order_of_the_clause_that_it_stands_beside():
+    wording = Wording(
+        "weight losses {far}more than gains",
+        "ratio",
+        "weight gains {far}more than losses",
+        neutral=1.0,
+        log_ratio=True,
+    )
+
+    def told(center: float, spread: float = 0.001) -> str:
+        prior = Prior("normal", 0.1, 5.0, center, spread, unit="ratio", doubt=0.05)
+        return tell_clause(wording, {"ratio": prior}).text
+
+    assert told(4.0) == "weight losses more than gains (ratio 4)"
+    assert told(0.25) == "weight gains more than losses (ratio 4)"
+    assert told(0.4, 0.15) == (
+        "weight gains more than losses (ratio 1.7 to 4.5 for the middle 80% of people)"
     )
 
 

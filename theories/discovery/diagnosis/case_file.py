@@ -27,7 +27,8 @@ from lakatos.theories.discovery.diagnosis.rule import (
 )
 from lakatos.theories.engine.record import Diagnosis, DiagnosisClaim
 from lakatos.theories.engine.scoring.score import ScoreEstimate, is_tie
-from lakatos.theories.language.grammar import Grammar
+from lakatos.theories.language.grammar import Grammar, Mechanism
+from lakatos.theories.language.topic import topic_of
 from lakatos.traces.digest import Digest
 
 Array = NDArray[np.float64]
@@ -276,18 +277,15 @@ def _claim(
     found: DiagnosisFinding, name: str, option: str, cites: tuple[Digest, ...], grammar: Grammar
 ) -> DiagnosisClaim:
     check, worth = found.check, found.gain.per_choice
-    remedies = tuple(
-        dict.fromkeys(
-            f"{item.slot}:{item.name}"
-            for feature in check.answered_by
-            for item in grammar.mechanisms_repairing(feature)
-        )
-    )
+    repairing = [
+        item for feature in check.answered_by for item in grammar.mechanisms_repairing(feature)
+    ]
     low, high = worth.interval
     added = "with it" if check.rule in ABOUT_OTHERS else "with this pattern as one more parameter"
+    improves = "improves" if low > 0 else "does not clearly improve"
     expected = (
-        f"{added} the fit to the same responses improves by {worth.value:.4f} nats per choice "
-        f"({low:.4f} to {high:.4f}); the gain on new responses is smaller"
+        f"{added} the fit to the same responses {improves} ({worth.value:+.4f} nats per choice, {low:+.4f} to "
+        f"{high:+.4f}); the gain on new responses is smaller"
     )
     ends = (check.effect - 1.96 * check.error, check.effect + 1.96 * check.error)
     return DiagnosisClaim(
@@ -298,48 +296,58 @@ def _claim(
         q=found.q,
         cites=cites,
         rule=check.rule,
-        trigger=f"{RULES[check.rule]}: {_p_in_words(check.p)} if {name} were right; adjusted for all checks "
-        f"{_p_in_words(found.q)}",
+        trigger=f"{RULES[check.rule]}: {_p_in_words(check.p)} if {name} were right",
         interval=None if check.rule in ABOUT_OTHERS else ends,
         confidence=found.confidence,
         gain=worth.value,
         gain_error=worth.standard_error,
-        recommendation=(_in_words(remedies) if remedies else _without_mechanism(check))
+        recommendation=(_in_words(repairing) if repairing else _without_mechanism(check))
         + f": {expected}",
-        remedies=remedies,
+        remedies=tuple(dict.fromkeys(f"{item.slot}:{item.name}" for item in repairing)),
     )
 
 
-def _in_words(remedies: Sequence[str]) -> str:
-    """Mechanisms, named by slot and name, as a proposal lists them."""
-    names = (remedy.partition(":")[2].replace("_", " ") for remedy in remedies)
+def _in_words(mechanisms: Sequence[Mechanism]) -> str:
+    """Mechanisms by what their clauses are about; by their names only where no clause has a label."""
+    labels = [
+        topic_of(wording.label, wording.opposite_label)
+        for item in mechanisms
+        for wording in item.wordings
+    ]
+    names = list(filter(None, labels)) or [item.name.replace("_", " ") for item in mechanisms]
     return "try " + ", ".join(dict.fromkeys(names))
 
 
 _WITHOUT_MECHANISM = {
-    "slope": "no mechanism of the grammar addresses this; write one that does",
-    "curvature": "no mechanism of the grammar addresses this; let the effect level off, reverse or begin at a "
-    "threshold",
-    "interaction": "no mechanism of the grammar addresses this; let one property change the weight of the other",
-    "extremity": "no mechanism of the grammar addresses this; change how strictly choices follow the evidence",
-    "side": "no mechanism of the grammar addresses this; add a preference for one side",
-    "region": "no mechanism of the grammar addresses this; treat these trials by a rule of their own",
-    "spread": "no mechanism of the grammar addresses this; widen or narrow the differences between participants",
+    "slope": "add a mechanism for it",
+    "curvature": "let the effect level off, reverse or begin at a threshold",
+    "interaction": "let one property change the weight of the other",
+    "extremity": "change how strictly choices follow the evidence",
+    "side": "add a preference for one side",
+    "region": "treat these trials by a rule of their own",
+    "spread": "widen or narrow the differences between participants",
     "mixture": "let some participants follow the one theory and some the other",
     "another": "continue from that theory instead of revising this one",
-    "lapse": "no mechanism of the grammar addresses this; add a proportion of random responses",
-    "lapse, too many": "no mechanism of the grammar addresses this; reduce or remove random responses",
-    "repetition": "no mechanism of the grammar addresses this; let the last choice act on the next",
-    "drift": "no mechanism of the grammar addresses this; let a parameter change over the trials",
-    "consistency": "no mechanism of the grammar addresses this; let participants weigh a trial differently each time",
-    "consistency, too much": "no mechanism of the grammar addresses this; let participants remember their responses",
+    "lapse": "add a proportion of random responses",
+    "lapse, too many": "reduce or remove random responses",
+    "repetition": "let the last choice act on the next",
+    "drift": "let a parameter change over the trials",
+    "consistency": "let participants weigh a trial differently each time",
+    "consistency, too much": "let participants remember their responses",
 }
 
 
 def _without_mechanism(check: DiagnosisCheck) -> str:
     """The change to try where no mechanism is known that repairs the misfit."""
     below = {"lapse": "lapse, too many", "consistency": "consistency, too much"}
-    return _WITHOUT_MECHANISM[below.get(check.rule, check.rule) if check.effect < 0 else check.rule]
+    change = _WITHOUT_MECHANISM[
+        below.get(check.rule, check.rule) if check.effect < 0 else check.rule
+    ]
+    return (
+        change
+        if check.rule in ABOUT_OTHERS
+        else f"{change}, for which the grammar has no mechanism"
+    )
 
 
 _NO_TEST = "trials that are informative about the leading theory and its nearest rival"

@@ -477,8 +477,8 @@ def pool_checks(
             z=z_of(seen.replaced_p),
             p=seen.replaced_p,
             analysis=(
-                f"{_literal(others[seen.replaced_by].name)} fits participants better than {{name}}; estimated share "
-                f"whom it fits better {replaced.share:.0%} (95% lower limit {replaced.interval[0]:.0%})"
+                f"{_literal(others[seen.replaced_by].name)} fits an estimated {replaced.share:.0%} of participants "
+                f"(95% lower limit {replaced.interval[0]:.0%}) better than {{name}}"
             ),
             gain=lambda corrector: replaced.gain,
         ),

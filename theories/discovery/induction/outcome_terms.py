@@ -616,7 +616,7 @@ def _scale_terms(scale: AnswerScale, of_trials: Sequence[OutcomeQuantity]) -> It
         yield _term("-(({0} - {1}) ** 2)", f"avoid responses far from {noun}",
                     f"prefer responses far from {noun}", 1.5, answer, item)  # fmt: skip
         yield _term("(xp.abs({0} - {1}) < 1e-9) * 1.0", f"give exactly {noun}",
-                    f"avoid exactly {noun}", 1.5, answer, item)  # fmt: skip
+                    f"avoid giving exactly {noun}", 1.5, answer, item)  # fmt: skip
         yield _term("({0} > {1}) * 1.0", f"respond above {noun}", f"respond with at most {noun}",
                     1.5, answer, item)  # fmt: skip
     for one, two in combinations([item for item in of_trials if not item.is_flag], 2):

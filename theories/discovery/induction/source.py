@@ -400,7 +400,7 @@ def rule_words(
             return f"{action(node.yes)} if {gate}, and otherwise {action(node.no)}"
         lead = leads.items[node.lead]
         words = by_rank(lead.words if node.consistency > 0.5 else lead.opposite)
-        tie = "" if is_guess(node.tie) else f" or, at ties, {action(node.tie)}"
+        tie = "" if is_guess(node.tie) else f", or at ties {action(node.tie)}"
         return f"{words}{often(node.consistency)}{tie}"
 
     def rules(node: Node, conditions: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:
@@ -416,7 +416,8 @@ def rule_words(
         del listed[-2]
     *first, (_, words) = listed
     if len(first) == 1:
-        words = f"{first[0][1]} if {first[0][0]}, and otherwise {words}"
+        comma = "," if re.search(", | and ", first[0][1]) else ""
+        words = f"{first[0][1]}{comma} if {first[0][0]}, and otherwise {words}"
     elif first:
         numbered = [f"({place}) if {item[0]}, {item[1]}" for place, item in enumerate(first, 1)]
         words = "; ".join([*numbered, f"({len(listed)}) otherwise, {words}"])
@@ -426,9 +427,9 @@ def rule_words(
 
 
 def often(p: float) -> str:
-    """How probably the more frequent of two things is done; nothing where it is always done."""
+    """How often the more frequent of two things is done, and the other one; nothing where it is always done."""
     surely = max(p, 1 - p)
-    return "" if surely == 1 else f" {100 * surely:.0f}% of the time"
+    return "" if surely == 1 else f" in {100 * surely:.0f}% of cases and the other one in the rest"
 
 
 def is_guess(node: Node) -> bool:
@@ -452,7 +453,7 @@ def rule_clauses(texts: Sequence[str]) -> list[Wording]:
     """A rule list as clauses."""
     return [
         *map(Wording, texts),
-        Wording("ignore the rule and choose at random {lapse~}", sentence=2),
+        Wording("choose at random {lapse~}", sentence=2),
     ]
 
 

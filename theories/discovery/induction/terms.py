@@ -211,7 +211,7 @@ def option_with(score: OptionScore, *, more: bool) -> str:
         is_noun = not score.is_property and score.stated.startswith("with ")
         stated = f"with {with_article(score.words)}" if is_noun else score.stated
         stated = f"{'' if more else 'not'} {stated}".strip().replace("not with ", "without ")
-        return f"the only product {stated}"
+        return f"the product {stated}"
     return f"the product {having(score.words, more=more)}"
 
 

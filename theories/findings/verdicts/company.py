@@ -371,8 +371,8 @@ def describe(
         low, high = measured.estimate(own.completeness, own.completeness_error).interval
         ends = f"{own.completeness:.2f} (95% interval {low:.2f} to {high:.2f}; {measured.basis})"
         parts.append(
-            f"It predicts better than {LEARNERS}, which are therefore no upper bound: its score relative to guessing "
-            f"(0) and these learners (1) is {ends}."
+            f"It predicts better than {LEARNERS}, so their score is no upper bound here: its score relative to "
+            f"guessing (0) and these learners (1) is {ends}."
             if low > 1
             else f"Its completeness{SCALE} is {ends}."
         )

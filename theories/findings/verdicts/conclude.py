@@ -504,10 +504,11 @@ def _what_it_says(evidence: TheoryEvidence, leader: Digest) -> list[str]:
     parts = [f"Claim: {theory.claim}"]
     title = told.record.published.get(leader) if told else None
     if title:
-        apart = "" if theory.name == title else ", except for its random choices"
         parts.append(
-            f"Its form is that of a published theory ({title}){apart}; its parameters were estimated from these "
-            "responses."
+            "Its parameters were estimated from these responses."
+            if theory.name == title
+            else f"Its form is that of a published theory ({title}), except for its random choices; its parameters "
+            "were estimated from these responses."
         )
     held = [name.replace("_", " ") for name in names_held_back(theory.priors)]
     if held:
@@ -628,6 +629,6 @@ def _truth_in_words(truth: TruthCompared | None, leader: Digest) -> list[str]:
     whole, corrected = (f"{values[leader]:.2g}" for values in (truth.uncorrected, truth.corrected))
     apart = "" if corrected == whole else f" ({corrected} after removing random choices from both)"
     return [
-        f"Compared with the hidden rule over all {truth.n_trials:,} possible trials, its mean squared error is "
-        f"{whole}{apart}."
+        f"Compared with the hidden rule over {truth.n_trials:,} trials that a design can present, its mean squared "
+        f"error is {whole}{apart}."
     ]

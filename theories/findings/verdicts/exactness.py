@@ -127,7 +127,7 @@ def _in_words(
         else f"none of {n_checks} predictive checks finds a misfit"
     )
     text = (
-        f"the misfit of {leader} is below the limit of the study"
+        f"the misfit of {leader} is below the preset limit"
         if exact
         else f"{leader} may still be improved"
     )
