@@ -104,7 +104,6 @@ def sequence_of_steps(
     """
     check_reward(cells, columns, notes)
     _check_file_order(cells, columns, participant, notes)
-    _check_direction_of_reward(cells, columns, participant, notes)
     if not isinstance(domain, HasOutcomes):
         check_code_of_rewards(cells, columns, notes)
     n_options, needed = number_of_options(columns, domain), _outcomes_of(domain)
@@ -157,6 +156,7 @@ def sequence_of_steps(
     feedback = {"next_state": np.zeros(len(step))}
     for key, column in columns.feedback.items():
         feedback[key] = rewards(cells, column, notes)
+    _check_direction_of_reward(cells, columns, feedback["reward"], participant, notes)
     feedback["reward"] = (feedback["reward"] / size).round(12)
     if payoff is not None:
         told = payoff[step, 0, chosen]
@@ -617,14 +617,14 @@ def _check_file_order(
 
 
 def _check_direction_of_reward(
-    cells: RowCells, columns: AnswerColumns, participant: Array, notes: list[str]
+    cells: RowCells, columns: AnswerColumns, won: Array, participant: Array, notes: list[str]
 ) -> None:
     """Question a reward after which choices are repeated clearly less often, such as 1 for a shock."""
-    reward = columns.feedback.get("reward", "")
-    if not reward or {SECOND, CUE, SHOWN, "stage"} & set(columns.stimulus):
+    reward = columns.feedback["reward"]
+    if {CUE, SHOWN, "stage"} & set(columns.stimulus):
         return
     choice = ColumnSignature(columns.response, pd.Series(cells.text(columns.response)))
-    if stays_after_reward(choice, cells.numbers(reward), participant) < -AVOIDED:
+    if stays_after_reward(choice, won, participant) < -AVOIDED:
         question(
             columns,
             notes,
