@@ -96,7 +96,7 @@ def hidden_theory(config: CampaignConfig) -> Theory:
 def hidden_rule(config: CampaignConfig) -> str:
     """The rule that simulated people follow, in words."""
     people = config.participants
-    words = [people.theory or hidden_theory(config).name]
+    words = [hidden_theory(config).name]
     for slot, names in people.mechanisms.items():
         words.append(f"{slot} replaced by {' and '.join(names)}" if names else f"without {slot}")
     return "; ".join(words)

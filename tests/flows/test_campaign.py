@@ -17,7 +17,7 @@ from lakatos.flows.errors import StudyError
 from lakatos.flows.run.places import find_run, new_folder
 from lakatos.flows.run.records import RECORD_TYPES
 from lakatos.flows.run.run import Run, create_run, read_state
-from lakatos.flows.run.source import hidden_theory
+from lakatos.flows.run.source import hidden_rule, hidden_theory
 from lakatos.flows.start import resume_run, run_study
 from lakatos.memory.winner import TheoryWon
 from lakatos.theories.engine.record import TheoryScored
@@ -141,6 +141,10 @@ def test_nothing_is_collected_before_its_predictions_are_frozen(finished: Path) 
     frozen = [place for place, kind in enumerate(kinds) if kind == "preregistration"]
     collected = [place for place, kind in enumerate(kinds) if kind == "trials_collected"]
     assert all(before < after for before, after in zip(frozen, collected, strict=True))
+
+
+def test_the_hidden_rule_is_named_by_its_title() -> None:
+    assert hidden_rule(small_study()) == "Weighted additive"
 
 
 def test_the_hidden_rule_is_in_no_artifact_that_an_advocate_could_read(finished: Path) -> None:

@@ -19,6 +19,7 @@ from lakatos.flows.errors import ExportError, RunMissingError
 from lakatos.flows.export.crate import write_crate
 from lakatos.flows.export.evaluation_log import write_logs
 from lakatos.flows.export.spans import send_spans
+from lakatos.flows.report.reader import open_reading
 from lakatos.flows.report.why import why
 from lakatos.flows.run.records import RECORD_TYPES
 from lakatos.flows.run.run import read_state
@@ -93,6 +94,9 @@ def test_a_verdict_is_followed_down_to_all_responses() -> None:
     assert all(item.nats > 0 for item in found.carried)
     assert 3 <= len(found.brief) <= 5
     assert found.brief[-1] == "It is based on 192 responses of 16 simulated participants."
+    with open_reading(tiny_run()) as reading:
+        (first,) = (digest for digest, label in reading.labels.items() if label.tag == "T1")
+    assert why(tiny_run(), "T1").reason == why(tiny_run(), first).reason
     assert any(
         line.startswith("No experiment by itself shows an advantage") and "95% interval" in line
         for line in found.brief

@@ -738,11 +738,11 @@ def test_reading_a_run_does_not_load_prefect() -> None:
 @pytest.mark.parametrize(
     ("numbers", "words"),
     [
-        ([], "a coin gets \N{MINUS SIGN}0.693"),
-        ([2], "a coin gets \N{MINUS SIGN}0.693"),
+        ([], "guessing scores \N{MINUS SIGN}0.693"),
+        ([2], "guessing scores \N{MINUS SIGN}0.693"),
         (
             [2, 4],
-            "a coin gets \N{MINUS SIGN}0.693 and a guess among 4 options gets \N{MINUS SIGN}1.386",
+            "guessing scores \N{MINUS SIGN}0.693 and a guess among 4 options gets \N{MINUS SIGN}1.386",
         ),
         ([3], "a guess among 3 options gets \N{MINUS SIGN}1.099"),
     ],

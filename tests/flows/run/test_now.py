@@ -72,7 +72,7 @@ def test_a_search_says_how_far_it_is_how_good_and_how_long_it_takes() -> None:
     assert told.details == [
         "4 of 40 candidates evaluated",
         "10 of 40 candidates evaluated, best -0.6123 nats per choice, about 30 s left",
-        "40 of 40 candidates evaluated, best -0.6000 nats per choice, about 0 s left",
+        "40 of 40 candidates evaluated, best -0.6000 nats per choice",
     ]
 
 

@@ -22,6 +22,7 @@ from lakatos.theories.discovery.diagnosis.case_file import (
     FALSE_DISCOVERY_RATE,
     MOST_CLAIMS,
     _hypothesis,
+    _in_words,
     _p_in_words,
     _size,
     _test,
@@ -40,6 +41,7 @@ from lakatos.theories.engine.scoring.score import (
     learn_population,
     log_predictive,
 )
+from lakatos.theories.language.account import Wording
 from lakatos.theories.language.grammar import Grammar, Mechanism, SkeletonSlot
 from lakatos.traces.digest import digest_of
 
@@ -706,3 +708,22 @@ def test_replicas_support_no_smaller_probability_than_one_in_ten_thousand() -> N
         "p = 0.0001",
         "p < 0.0001",
     ]
+
+
+def test_a_change_is_proposed_by_what_clauses_are_about_and_not_by_internal_names():
+    curve = Wording("a", label="increasing returns", opposite_label="diminishing returns")
+    named = Mechanism(slot="value", name="power_of_ratings", wording=curve)
+    plain = Mechanism(slot="value", name="plain_ratings", clause="add them up")
+    assert _in_words([named, plain]) == "try curved values"
+    assert _in_words([plain]) == "try plain ratings"
+
+
+def test_a_change_without_a_mechanism_is_one_proposal_that_says_so():
+    check = SimpleNamespace(rule="consistency", effect=-0.2)
+    assert _without_mechanism(check) == (
+        "let participants remember their responses, for which the grammar has no mechanism"
+    )
+    check = SimpleNamespace(rule="mixture", effect=0.2)
+    assert _without_mechanism(check) == (
+        "let some participants follow the one theory and some the other"
+    )

@@ -204,7 +204,10 @@ def test_the_distance_from_the_hidden_rule_is_stated_with_lapses_and_without() -
         sequence={},
     )  # fmt: skip
     (sentence,) = _truth_in_words(truth, LEADER)
-    assert "over all 162 possible trials, its mean squared error is 0.25 (0.01 after" in sentence
+    assert (
+        "over 162 trials that a design can present, its mean squared error is 0.25 (0.01"
+        in sentence
+    )
     assert _truth_in_words(None, LEADER) == []
 
 
