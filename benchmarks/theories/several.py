@@ -1,18 +1,24 @@
-"""How well induction finds rules of choice among three and four options.
+"""How well induction finds rules of choice among three to five options or levels.
 
     python benchmarks/run.py theories/several      # benchmarks/raw/theories/several.json
 
-Both sets of rules were written by somebody who did not know what induction is made of. After the first one had been
-run, terms were added that it had shown to be missing; the second one was run unseen after that.
-40 people who follow one respond to 40 of 150 trials each; one response in twenty is random. Measured is the mean
-squared error of choice probabilities, without random choices, over the 250 trials of the space that nobody saw: of the
+All sets of rules were written by somebody who did not know what induction is made of. After the first one had been
+run, terms were added that it had shown to be missing; the second one was run unseen after that. The same holds for the
+third, which has rules with a memory of the last choice, levels and beliefs, and for its three unseen rules.
+40 people (36 in the third set) who follow one respond to 40 (50) of at most 150 trials each; one response in twenty (8
+to 15% of a person's) is random. Measured is the mean
+squared error of choice probabilities, without random choices, over the trials of the space that nobody saw: of the
 induced theory, of a conditional logit of all attributes, of gradient boosting on all attributes of all options, and of
-guessing. A form counts as found if its error is at most .004.
+guessing. Rules with a memory are followed along new sequences of these trials. A form counts as found if its error is
+at most .004.
 """
 
 from __future__ import annotations
 
 import argparse
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,6 +28,7 @@ from numpy.typing import NDArray
 
 from benchmarks.cells import complete
 from benchmarks.provenance import ROOT
+from benchmarks.theories.eighth_blind_rules import EIGHTH_BLIND, EIGHTH_TASKS, EIGHTH_UNSEEN
 from benchmarks.theories.more_rules import MORE_RULES
 from benchmarks.theories.several_rules import RULES, TASKS, SeveralRule
 from lakatos.domains.declared.task import DeclaredDomain
@@ -31,48 +38,108 @@ from lakatos.theories.discovery.induction.outcome_terms import read_language
 from lakatos.theories.discovery.induction.outcomes import OutcomeSearch
 from lakatos.theories.engine.checks.check import load_theory
 from lakatos.theories.engine.sandbox.client import Sandbox
-from lakatos.theories.language.theory import TheoryProgram
+from lakatos.theories.language.theory import Theory, TheoryProgram
 
 Array = NDArray[np.float64]
 RESULT = ROOT / "benchmarks" / "raw" / "theories" / "several.json"
-SETS = {"first": RULES, "second": MORE_RULES}
-N_PEOPLE, N_EACH, N_SEEN = 40, 40, 150
-LAPSE, FOUND = 0.05, 0.004
+FOUND = 0.004
 N_DRAWS = 64
+ALL_TASKS = TASKS | EIGHTH_TASKS
 
 
-def responses(rule: SeveralRule, stimuli: Stimuli, rng: np.random.Generator) -> Trials:
-    """What people respond who follow a rule."""
-    p = rule.choose(dict(stimuli.arrays))
-    p = (1 - LAPSE) * p + LAPSE / p.shape[1]
-    trial = np.concatenate(
-        [rng.choice(len(stimuli), N_EACH, replace=False) for _ in range(N_PEOPLE)]
+@dataclass(frozen=True)
+class RuleSet:
+    """Rules, and how many people respond how often to them."""
+
+    rules: Mapping[str, SeveralRule]
+    n_people: int = 40
+    n_each: int = 40
+    lapse: tuple[float, float] = (0.05, 0.05)
+    """Least and largest share of random choices of a person."""
+
+
+SETS = {
+    "first": RuleSet(RULES),
+    "second": RuleSet(MORE_RULES),
+    "eighth blind": RuleSet(EIGHTH_BLIND, 36, 50, (0.08, 0.15)),
+    "eighth unseen": RuleSet(EIGHTH_UNSEEN, 36, 50, (0.08, 0.15)),
+}
+N_SEEN, SHARE_SEEN = 150, 0.6
+"""Trials that people see: so many, and at most this share of the space."""
+
+
+def responses(rule: SeveralRule, stimuli: Stimuli, of: RuleSet, rng: np.random.Generator) -> Trials:
+    """What people respond who follow a rule, each in an order of their own."""
+    lapse = rng.uniform(*of.lapse, of.n_people)[:, None] if len(set(of.lapse)) > 1 else of.lapse[0]
+    trial = np.stack(
+        [rng.choice(len(stimuli), of.n_each, replace=False) for _ in range(of.n_people)]
     )
-    response = (rng.random(len(trial))[:, None] > p[trial].cumsum(axis=1)).sum(axis=1)
+    drawn = rng.random(trial.shape)
+    response = np.zeros(trial.shape, dtype=np.int64)
+    last = np.zeros((of.n_people, _n_options(stimuli)))
+    for step, (rows, chance) in enumerate(zip(trial.T, drawn.T, strict=True)):
+        p = rule.choose({**_rows(stimuli, rows), "last": last})
+        p = (1 - lapse) * p + lapse / p.shape[1]
+        response[:, step] = (chance[:, None] > p.cumsum(axis=1)).sum(axis=1)
+        last = np.eye(p.shape[1])[response[:, step]]
     return Trials(
         experiment="first",
         stimuli=stimuli,
-        participant=np.repeat(np.arange(N_PEOPLE), N_EACH),
-        trial=trial,
-        response=response,
-        count=np.ones(len(trial), dtype=np.int64),
-        n_options=p.shape[1],
-        n_people=N_PEOPLE,
+        participant=np.repeat(np.arange(of.n_people), of.n_each),
+        trial=trial.ravel(),
+        response=response.ravel(),
+        count=np.ones(trial.size, dtype=np.int64),
+        n_options=last.shape[1],
+        n_people=of.n_people,
     )
 
 
-def boosted(trials: Trials, unseen: Stimuli) -> Array:
-    """Predictions of gradient boosting on all attributes of all options."""
+def _n_options(stimuli: Stimuli) -> int:
+    return int(next(iter(stimuli.arrays.values())).shape[1])
+
+
+def _rows(stimuli: Stimuli, rows: NDArray[np.int64]) -> dict[str, Array]:
+    return {name: array[rows] for name, array in stimuli.arrays.items()}
+
+
+def _last(trials: Trials) -> Array:
+    """``(n_rows, n_options)`` with 1 for the response before, zeros at a person's first one."""
+    last = np.zeros((len(trials.trial), trials.n_options))
+    goes_on = trials.participant[1:] == trials.participant[:-1]
+    last[1:] = np.eye(trials.n_options)[trials.response[:-1]] * goes_on[:, None]
+    return last
+
+
+def boosted(trials: Trials, new: Trials, *, uses_last: bool) -> Array:
+    """Predictions of gradient boosting on all attributes of all options, and on the last choice if it matters."""
     from sklearn.ensemble import GradientBoostingClassifier
 
-    def table(stimuli: Stimuli) -> Array:
-        return np.concatenate([array for _, array in sorted(stimuli.arrays.items())], axis=1)
+    def table(of: Trials) -> Array:
+        columns = [array for _, array in sorted(_rows(of.stimuli, of.trial).items())]
+        return np.concatenate([*columns, *([_last(of)] if uses_last else [])], axis=1)
 
     model = GradientBoostingClassifier(n_estimators=150, learning_rate=0.05, random_state=0)
-    model.fit(table(trials.stimuli)[trials.trial], trials.response)
-    found = np.zeros((len(unseen), trials.n_options))
-    found[:, model.classes_] = model.predict_proba(table(unseen))
+    model.fit(table(trials), trials.response)
+    found = np.zeros((len(new.trial), trials.n_options))
+    found[:, model.classes_] = model.predict_proba(table(new))
     return found
+
+
+def predicted(theory: Theory, sandbox: Sandbox, new: Trials) -> Array:
+    """``(n_rows, n_options)`` probabilities by the theory's people, each told what came before."""
+    people, source = theory.population(N_DRAWS, lapse=False), theory.program.source
+    if not theory.learns:
+        (p,) = sandbox.probabilities(source, people, [new.stimuli.arrays], n_options=new.n_options)
+        return np.asarray(p.mean(axis=0)[new.trial])
+    trial, response = (array.reshape(new.n_people, -1) for array in (new.trial, new.response))
+    found = np.zeros((*trial.shape, new.n_options))
+    with sandbox.open_session(source, [], n_options=new.n_options) as session:
+        session.begin(people)
+        for step in range(trial.shape[1]):
+            before = response[None, :, step - 1] if step else None
+            shown = _rows(new.stimuli, trial[:, step])
+            found[:, step] = session.step(shown, response=before).mean(axis=0)
+    return found.reshape(-1, new.n_options)
 
 
 def added(domain: DeclaredDomain, trials: Trials, stimuli: Stimuli) -> Array:
@@ -87,32 +154,47 @@ def added(domain: DeclaredDomain, trials: Trials, stimuli: Stimuli) -> Array:
     return (search.predict(fitted) - fitted.lapse / trials.n_options) / (1 - fitted.lapse)
 
 
+def new_responses(
+    rule: SeveralRule, unseen: Stimuli, of: RuleSet, rng: np.random.Generator
+) -> Trials:
+    """Each unseen trial once; for rules with a memory, in the sequences of new people."""
+    if rule.uses_last:
+        longer = replace(of, n_each=min(of.n_each, len(unseen)))
+        return responses(rule, unseen, longer, rng)
+    n_unseen = len(unseen)
+    zeros = np.zeros(n_unseen, dtype=np.int64)
+    return Trials(
+        "new", unseen, zeros, np.arange(n_unseen), zeros, zeros + 1, _n_options(unseen), n_people=1
+    )
+
+
 def cell(group: str, name: str, seed: int) -> dict[str, Any]:
     """One rule and one sample of people."""
-    rule = SETS[group][name]
-    domain = DeclaredDomain(TASKS[rule.task])
+    of = SETS[group]
+    rule = of.rules[name]
+    domain = DeclaredDomain(ALL_TASKS[rule.task])
     rng = np.random.default_rng(seed)
     space = domain.space({})
     space = space.take(rng.permutation(len(space)))
-    seen, unseen = space.take(range(N_SEEN)), space.take(range(N_SEEN, len(space)))
-    trials = responses(rule, seen, rng)
-    truth = rule.choose(dict(unseen.arrays))
+    n_seen = min(N_SEEN, int(SHARE_SEEN * len(space)))
+    seen, unseen = space.take(range(n_seen)), space.take(range(n_seen, len(space)))
+    trials = responses(rule, seen, of, rng)
+    new = new_responses(rule, unseen, of, rng)
+    truth = rule.choose({**_rows(unseen, new.trial), "last": _last(new)})
 
     def error(p: Array) -> float:
         return float(((p - truth) ** 2).mean())
 
     guess = np.full(truth.shape, 1 / truth.shape[1])
+    begun = time.process_time()
     found = induce(domain, [trials], np.random.default_rng(seed))
+    seconds = time.process_time() - begun
     induced, claim, n_terms = error(guess), "", 0
     if found:
         claim, n_terms = found[0].claim, found[0].n_terms
         with Sandbox() as sandbox:
             theory = load_theory(TheoryProgram(found[0].source, "induction"), domain, sandbox)
-            people = theory.population(N_DRAWS, lapse=False)
-            (p,) = sandbox.probabilities(
-                found[0].source, people, [unseen.arrays], n_options=truth.shape[1]
-            )
-        induced = error(p.mean(axis=0))
+            induced = error(predicted(theory, sandbox, new))
     return {
         "set": group,
         "rule": name,
@@ -122,9 +204,10 @@ def cell(group: str, name: str, seed: int) -> dict[str, Any]:
         "n_terms": n_terms,
         "induced": induced,
         "is_found": float(induced <= FOUND),
-        "added": error(added(domain, trials, space)[N_SEEN:]),
-        "boosted": error(boosted(trials, unseen)),
+        "added": error(added(domain, trials, space)[n_seen:][new.trial]),
+        "boosted": error(boosted(trials, new, uses_last=rule.uses_last)),
         "guessed": error(guess),
+        "seconds": round(seconds, 1),
     }
 
 
@@ -133,13 +216,14 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     options.add_argument("--seeds", type=int, default=2)
     options.add_argument("--workers", type=int, default=1)
+    options.add_argument("--sets", nargs="*", default=list(SETS))
     options.add_argument("--out", type=Path, default=RESULT)
     given = options.parse_args()
-    names = [(group, name) for group, rules in SETS.items() for name in rules]
+    names = [(group, name) for group in given.sets for name in SETS[group].rules]
     wanted = [(*name, seed) for seed in range(given.seeds) for name in names]
     order = partial(_order, names)
     done = complete(given.out, cell, wanted, ("set", "rule", "seed"), given.workers, order=order)
-    for group in SETS:
+    for group in given.sets:
         for key in ("induced", "is_found", "added", "boosted", "guessed"):
             values = np.array([item[key] for item in done if item["set"] == group])
             print(f"{group} {key}: mean {values.mean():.4f}, median {np.median(values):.4f}")

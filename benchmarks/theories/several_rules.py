@@ -187,6 +187,8 @@ class SeveralRule:
     task: str
     words: str
     choose: Callable[[Mapping[str, NDArray[np.float64]]], NDArray[np.float64]]
+    uses_last: bool = False
+    """Whether ``offer["last"]`` matters: 1 for the option chosen last, and 0 for all options at first."""
 
 
 # ------------------------------------------------------------------------------------- helpers

@@ -229,9 +229,15 @@ class DeclaredDomain(OneShot):
                 cue.noun,
                 cue.code,
                 int(self.task.attributes[cue.attribute].sign),
+                self._unit(cue.attribute),
             )
             for cue in self.cues
         )
+
+    def _unit(self, name: str) -> str:
+        """The unit of an attribute; empty where nothing says that another one has the same."""
+        attribute = self.task.attributes[name]
+        return attribute.unit or "money" * (attribute.kind in ("own", "other", "amount"))
 
     def attribute_labels(self) -> dict[str, str]:
         """What each attribute is, for people to read."""

@@ -95,6 +95,8 @@ class OptionCue:
     """The same as a share of its range, which may be put beside those of other cues; empty for yes or no."""
     better: int = 0
     """1 where more is better for everybody, -1 where less is; 0 where tastes may differ."""
+    unit: str = ""
+    """Cues of one unit may be compared with one another; empty for one that is only compared with itself."""
 
 
 @dataclass(frozen=True)

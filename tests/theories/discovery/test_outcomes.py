@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -27,6 +28,7 @@ from lakatos.theories.discovery.induction.outcomes import (
     title_of,
     write_outcomes,
 )
+from lakatos.theories.discovery.induction.screening import term_of
 from lakatos.theories.discovery.induction.source import ParameterSpread
 from lakatos.theories.engine.checks.check import load_theory
 from lakatos.theories.engine.sandbox.client import Sandbox
@@ -193,6 +195,8 @@ def test_each_term_and_gate_runs_in_a_theory_as_the_search_counted_it(name: str)
     free = stimuli.arrays.get("available", np.ones(counts.shape)) > 0
     language = language_of(domain, stimuli, counts * free)
     search = OutcomeSearch(language, counts * free)
+    language = language.grown(partial(search.promise, search._fit(())))
+    search = OutcomeSearch(language, counts * free)
     terms = [(term, term % (len(language.gates.items) + 1) - 1) for term in range(len(search.x))]
     terms += [(gate % len(search.x), gate) for gate in range(len(language.gates.items))]
     parameters = {"lapse": np.full((1, 1), LAPSE), "sensitivity": np.ones((1, 1))}
@@ -233,7 +237,7 @@ def test_the_term_that_is_screened_first_is_the_one_that_a_fit_of_each_finds_bes
     search = OutcomeSearch(language_of(FLATS, stimuli, counts), counts)
     fits = [search._fit(((term, -1),)) for term in range(len(search.x))]
     best_term = max(fits, key=search._worth).terms[0]
-    assert best_term in search._screen(search._fit(()))
+    assert best_term in search._screen(search._fit(()), has_gates=True)
     assert (
         search.language.terms.items[best_term[0]].words
         == "take an option whose poorest attribute is better"
@@ -321,3 +325,104 @@ def test_what_is_found_passes_the_checks_of_theories(name: str, sandbox: Sandbox
     (found,) = induce(FLATS, [trials], np.random.default_rng(0))
     theory = load_theory(TheoryProgram(found.source, "induction"), FLATS, sandbox)
     assert not theory.learns
+
+
+DISHES = DeclaredDomain(
+    """
+name = "dishes"
+question = "Which dish do you take?"
+options = ["Soup", "Salad", "Curry"]
+in_order = true
+instructions = ["Choose a dish, day after day."]
+[attributes.price]
+label = "Price"
+kind = "number"
+levels = [4, 5, 6, 7, 8, 9]
+better = "less"
+[attributes.taste]
+label = "Taste"
+kind = "rating"
+levels = [1, 2, 3, 4, 5]
+better = "more"
+[attributes.money]
+label = "In your purse"
+kind = "number"
+levels = [5, 6, 7, 8]
+[space]
+dominated = true
+"""
+    + "".join(
+        f"[[space.listed]]\nprice = {prices}\ntaste = {tastes}\nmoney = {[money] * 3}\n"
+        for prices, tastes, money in zip(
+            np.random.default_rng(5).integers(4, 10, (120, 3)).tolist(),
+            np.random.default_rng(6).integers(1, 6, (120, 3)).tolist(),
+            np.random.default_rng(7).integers(5, 9, 120).tolist(),
+            strict=True,
+        )
+    )
+)
+
+
+def test_options_are_screened_by_a_number_that_all_of_them_share() -> None:
+    def payable(dishes: dict[str, Array]) -> Array:
+        return even(best(dishes["taste"], dishes["price"] <= dishes["money"]))
+
+    trials = experiment(DISHES.space({}), payable)
+    (found,) = induce(DISHES, [trials], np.random.default_rng(0))
+    assert (
+        "take the option with the highest taste among those with a price of at most the money"
+        in found.claim
+    )
+
+
+def never_again(stimuli: Stimuli, n_people: int = 20, n_each: int = 60) -> Trials:
+    """Responses of people who take the tastiest of the dishes that they have not taken last."""
+    rng = np.random.default_rng(3)
+    trial = np.stack([rng.choice(len(stimuli), n_each, replace=False) for _ in range(n_people)])
+    response, last = np.zeros(trial.shape, dtype=np.int64), np.zeros((n_people, 3))
+    for step, rows in enumerate(trial.T):
+        p = (1 - LAPSE) * even(best(stimuli["taste"][rows], last < 1)) + LAPSE / 3
+        response[:, step] = (rng.random(n_people)[:, None] > p.cumsum(axis=1)).sum(axis=1)
+        last = np.eye(3)[response[:, step]]
+    people = np.repeat(np.arange(n_people), n_each)
+    count = np.ones(trial.size, dtype=np.int64)
+    return Trials(
+        "first", stimuli, people, trial.ravel(), response.ravel(), count, 3, n_people=n_people
+    )
+
+
+def test_a_rule_about_the_last_choice_is_found_and_remembers_it(sandbox: Sandbox) -> None:
+    trials = never_again(DISHES.space({}))
+    (found,) = induce(DISHES, [trials], np.random.default_rng(0))
+    assert "last choice" in found.claim or "was not chosen last" in found.claim
+    theory = load_theory(TheoryProgram(found.source, "induction"), DISHES, sandbox)
+    assert theory.learns
+
+
+def test_what_responses_in_another_order_show_as_well_is_no_memory() -> None:
+    trials = never_again(DISHES.space({}))
+    rng = np.random.default_rng(4)
+    order = np.concatenate([rng.permutation(60) + 60 * person for person in range(20)])
+    mixed = replace(trials, trial=trials.trial[order], response=trials.response[order])
+    (found,) = induce(DISHES, [mixed], np.random.default_rng(0))
+    assert "last" not in found.claim
+
+
+@pytest.mark.parametrize(
+    ("steps", "words"),
+    [
+        (("with a rent of at most 500", "with the highest size"),
+         "take the option with the highest size among those with a rent of at most 500"),
+        (("with the lowest rent", "with the highest size"),
+         "take the option with the lowest rent, and of equals the one with the highest size"),
+        (("without the lowest rent", "with the lowest rent"),
+         "take the option with the second lowest rent"),
+        (("with a rent of at most 500", "with a size of at least 40"),
+         "take an option with a rent of at most 500 and with a size of at least 40"),
+    ],
+)  # fmt: skip
+def test_a_series_of_screens_is_one_phrase(steps: tuple[str, ...], words: str) -> None:
+    stimuli = FLATS.space({})
+    language = language_of(FLATS, stimuli, np.ones((len(stimuli), 3)))
+    by_words = {step.words: step for step in language.steps}
+    assert term_of(tuple(by_words[step] for step in steps)).words == words

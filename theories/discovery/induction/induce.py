@@ -4,7 +4,7 @@ Over two options three forms compete, each first without and then with memory of
 (`induction.tree`), weighed reasons (`induction.additive`) and two kinds of people (`induction.mixture`). How large a
 rule may be is decided by predicting distinct trials that took no part in finding it: the whole search is repeated
 without each fold of trials. What wins is fitted to all answers and written as source. Over more options, levels or
-numbers there are weighed reasons without memory (`induction.outcomes`).
+numbers there are weighed reasons, which may be series of screens and look at one's last choice (`induction.outcomes`).
 """
 
 from __future__ import annotations
@@ -120,8 +120,8 @@ def induce(
     """Find compact rules that predict answers to trials that have not been shown yet, and write them as theories.
 
     Args:
-        domain: Of the trials. Rule lists, kinds of people and memory are looked for with two options only; weighed
-            reasons with any number of options, levels or numbers; lessons where feedback tells what choices brought.
+        domain: Of the trials. Rule lists and kinds of people are looked for with two options only; weighed reasons
+            with any number of options, levels or numbers; lessons where feedback tells what choices brought.
         trials: All experiments, answers in the order of presentation.
         rng: Divides trials into folds.
         n_most: Theories returned, of different forms, best first.

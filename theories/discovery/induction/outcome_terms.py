@@ -1,21 +1,21 @@
-"""What rules over any number of options or levels are made of: numbers of each outcome, and conditions on the trial.
+"""What rules over any number of options or levels are made of: terms of each outcome, and conditions on the trial.
 
-A *term* gives each outcome of a trial a number: an attribute, its rank, its distance from a level, whether an option is
-the best of those that pass a screen. A *gate* is a condition on the whole set, such as a tie at the top. Both are text
-of the contract's array code; their values come from that text, so a theory and the search cannot disagree.
+A *term* gives each outcome of a trial a number: an attribute, its rank, its distance from a level or from another
+number, whether an option is left by a series of screens (`induction.screening`). A *gate* is a condition on the whole
+set, such as a tie at the top. Both are text of the contract's array code; their values come from that text, so a theory
+and the search cannot disagree.
 
 References:
-    Tversky (1972), Psychological Review 79, 281-299 (screening by aspects); Huber, Payne & Puto (1982), Journal of
-    Consumer Research 9, 90-98 (dominated options); Simonson (1989), Journal of Consumer Research 16, 158-174
-    (compromise); Coombs (1964), A theory of data (ideal levels); Russo & Dosher (1983), Journal of Experimental
-    Psychology: Learning, Memory, and Cognition 9, 676-696 (comparisons in pairs).
+    Huber, Payne & Puto (1982), Journal of Consumer Research 9, 90-98 (dominated options); Simonson (1989), Journal of
+    Consumer Research 16, 158-174 (compromise); Coombs (1964), A theory of data (ideal levels); Russo & Dosher (1983),
+    Journal of Experimental Psychology: Learning, Memory, and Cognition 9, 676-696 (comparisons in pairs).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import combinations, permutations, product
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -23,50 +23,47 @@ from numpy.typing import NDArray
 
 from lakatos.experiments.answer_scale import AnswerScale, scale_of
 from lakatos.experiments.task import Domain, Stimuli
+from lakatos.theories.discovery.induction import outcome_numbers, screening
+from lakatos.theories.discovery.induction.outcome_numbers import (
+    LEAST_VARIED,
+    RESPONSE,
+    OutcomeNumbers,
+    OutcomePast,
+    OutcomeQuantity,
+    numbers_by_shape,
+    numbers_of_trials,
+    of_trial,
+    read_numbers,
+    read_scale_numbers,
+)
 from lakatos.theories.discovery.induction.phrase import (
+    be,
     comparatives,
     figure,
     superlatives,
     with_article,
 )
-from lakatos.theories.discovery.induction.term_text import carry_out, compute
-from lakatos.theories.discovery.induction.terms import ChoiceTerm, thresholds
-from lakatos.theories.language.option_score import (
-    HasLandmarkCodes,
-    HasOptionCues,
-    HasTrialNouns,
-    LandmarkCode,
-    OptionCue,
-    OptionScore,
+from lakatos.theories.discovery.induction.screening import (
+    N_KEPT,
+    Gain,
+    Screening,
+    ScreenStep,
+    chosen_seeds,
+    longer,
+    price_of,
+    steps_of,
+    term_of,
 )
+from lakatos.theories.discovery.induction.term_text import carry_out, compute
+from lakatos.theories.discovery.induction.terms import ChoiceTerm
+from lakatos.theories.language.option_score import HasLandmarkCodes, HasTrialNouns
 
 Array = NDArray[Any]
-MOST_QUANTITIES = 10
-"""Numbers of each outcome, and of each trial, that terms are made of."""
 MOST_CUTS = 5
 """Levels of a number from which it counts as reached."""
-MOST_SCREENED = 4
-"""Numbers up to which screens on two of them are tried."""
-LEAST_VARIED = 1e-9
+N_AT_ONCE = 400
+"""Terms whose values are held while their gains are computed."""
 
-BEST = '''
-def best(values, inside, xp):
-    """1 for the options of the greatest value among those inside, else 0."""
-    top = xp.where(inside > 0, values, -1e30).max(axis=-1)[..., None]
-    return (inside > 0) * (values >= top - 1e-9) * 1.0
-'''
-NEAR_BEST = '''
-def near_best(values, inside, distance, xp):
-    """1 for the options inside that are no further than a distance from the greatest value there."""
-    top = xp.where(inside > 0, values, -1e30).max(axis=-1)[..., None]
-    return (inside > 0) * (values >= top - distance - 1e-9) * 1.0
-'''
-NOT_WORST = '''
-def not_worst(values, inside, xp):
-    """1 for the options inside except those of the least value there."""
-    bottom = xp.where(inside > 0, values, 1e30).min(axis=-1)[..., None]
-    return (inside > 0) * (values > bottom + 1e-9) * 1.0
-'''
 BEATEN = '''
 def beaten(values):
     """Share of the other options that have less."""
@@ -122,55 +119,8 @@ def widest(sides, xp):
     return (x * (range_ >= range_.max(axis=-1)[..., None] - 1e-9)).sum(axis=-1)
 '''
 HELPERS = (
-    BEST, NEAR_BEST, NOT_WORST, BEATEN, OF_RANGE, ALIKE, DOMINATES, DOMINATED, MEDIAN, DUELS, WIDEST,
+    *screening.HELPERS, outcome_numbers.AT_BEST, BEATEN, OF_RANGE, ALIKE, DOMINATES, DOMINATED, MEDIAN, DUELS, WIDEST,
 )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class OutcomeQuantity:
-    """A number of each outcome, or of each trial."""
-
-    score: OptionScore
-    values: Array
-    """``(n_trials, n_outcomes)``, or ``(n_trials, 1)`` for one of the trial."""
-    sign: int = 1
-    """-1 where less of it is better, or is chosen."""
-    is_directed: bool = True
-    """Whether that is so for everybody."""
-    share: OptionScore | None = None
-    """The same as a share of its range, turned so that more is chosen; None where it may not be put beside others."""
-
-    @property
-    def is_flag(self) -> bool:
-        """Whether it says only yes or no."""
-        return bool(np.isin(self.values, (0, 1)).all())
-
-    @property
-    def noun(self) -> str:
-        """What it is called."""
-        return self.score.words
-
-    @property
-    def turned(self) -> str:
-        """Its code, turned so that more of it is chosen."""
-        return "{0}" if self.sign > 0 else "(-{0})"
-
-    @property
-    def ways(self) -> tuple[OutcomeQuantity, ...]:
-        """It, and turned round where tastes may differ."""
-        if self.is_directed or self.is_flag:
-            return (self,)
-        return (self, replace(self, sign=-self.sign))
-
-    @property
-    def bottom(self) -> str:
-        """What the end is called that is not chosen."""
-        return superlatives(self.noun)[1 if self.sign > 0 else 0]
-
-    @property
-    def top(self) -> str:
-        """What the end is called that is chosen."""
-        return superlatives(self.noun)[0 if self.sign > 0 else 1]
 
 
 @dataclass(frozen=True)
@@ -180,23 +130,132 @@ class OutcomeTable:
     items: tuple[ChoiceTerm, ...]
     values: NDArray[np.float32]
     """``(n_terms, n_trials, n_outcomes)``; of gates ``(n_gates, n_trials)``."""
+    weight: float = 1.0
+    """Sum of the probabilities ``exp(-price)`` of all that were looked at."""
 
     @property
     def prices(self) -> Array:
-        """Code lengths in nats, of which the probabilities add up to 1: ``(n_terms,)``."""
-        prices = np.array([item.price for item in self.items])
-        return np.asarray(prices + np.log(np.exp(-prices).sum())) if len(prices) else prices
+        """Code lengths in nats, of which the probabilities of all that were looked at add up to 1: ``(n_terms,)``."""
+        return np.array([item.price + np.log(self.weight) for item in self.items])
+
+
+@dataclass
+class TermPool:
+    """Terms that differ from one another over the options of a trial, up to shift, unit and sign."""
+
+    free: NDArray[np.bool_]
+    """``(n_trials, n_outcomes)`` whether an outcome may be chosen."""
+    keys: set[bytes] = field(default_factory=set)
+    weight: float = 0.0
+    """Sum of the probabilities ``exp(-price)`` of all different terms that were looked at."""
+
+    def is_new(self, value: Array, price: float) -> bool:
+        """Whether a term is different from all before; it is noted."""
+        free = self.free
+        away = (
+            value - (value * free).sum(axis=1, keepdims=True) / free.sum(axis=1, keepdims=True)
+        ) * free
+        size = float(np.sqrt((away**2).mean()))
+        if size <= LEAST_VARIED:
+            return False
+        unit = np.round(away / size, 5).astype(np.float32) + np.float32(0)
+        key = min(unit.tobytes(), (-unit + np.float32(0)).tobytes())
+        if key in self.keys:
+            return False
+        self.keys.add(key)
+        self.weight += float(np.exp(-price))
+        return True
 
 
 @dataclass(frozen=True)
 class OutcomeLanguage:
-    """All terms and gates for the trials at hand."""
+    """Terms and gates for the trials at hand, and the steps of which longer screenings are made."""
 
     terms: OutcomeTable
     gates: OutcomeTable
     helpers: tuple[str, ...]
     free: NDArray[np.bool_]
     """``(n_trials, n_outcomes)`` whether an outcome may be chosen."""
+    space: dict[str, Any]
+    steps: tuple[ScreenStep, ...]
+    screenings: dict[ChoiceTerm, Screening]
+    """Those among the terms that are screenings."""
+    pool: TermPool
+
+    def grown(
+        self, gain: Gain, used: Sequence[ChoiceTerm] = (), *, of_past: bool = False
+    ) -> OutcomeLanguage:
+        """With screenings that are one step longer than those that explain most, as far as they would explain more.
+
+        Args:
+            gain: Of terms by their values and prices.
+            used: Terms whose screenings are made longer in any case.
+            of_past: Whether only screenings with a memory are made longer, or get a step with one.
+        """
+        places = [place for place, item in enumerate(self.terms.items) if item in self.screenings]
+        items = [self.terms.items[place] for place in places]
+        gains = gain(self.terms.values[places], np.array([item.price for item in items]))
+        level = [self.screenings[item] for item in items]
+        seeds = [level[place] for place in chosen_seeds(level, gains)]
+        seeds += [self.screenings[item] for item in used if item in self.screenings]
+        tried = dict.fromkeys(item for seed in seeds for item in longer(seed, self.steps))
+        kept: list[tuple[float, Screening, NDArray[np.float32]]] = []
+        for group in batched(
+            [item for item in tried if not of_past or any(step.looks_back for step in item)]
+        ):
+            new = [(item, self._kept_by(item)) for item in group]
+            new = [pair for pair in new if self.pool.is_new(pair[1], price_of(pair[0]))]
+            if not new:
+                continue
+            values = np.array([value for _, value in new], dtype=np.float32)
+            own = gain(values, np.array([price_of(item) for item, _ in new])).tolist()
+            kept += [(g, item, value) for g, (item, _), value in zip(own, new, values, strict=True)]
+            kept = sorted(kept, key=lambda one: -one[0])[:N_KEPT]
+        more = {term_of(item): (item, value) for _, item, value in kept}
+        if not more:
+            return self
+        table = OutcomeTable(
+            (*self.terms.items, *more),
+            np.concatenate([self.terms.values, np.array([value for _, value in more.values()])]),
+            max(self.pool.weight, self.terms.weight),
+        )
+        steps = {term: item for term, (item, _) in more.items()}
+        return replace(self, terms=table, screenings=self.screenings | steps)
+
+    def with_past(self, past: OutcomeLanguage, cells: NDArray[np.intp]) -> OutcomeLanguage:
+        """The same at single responses, whose trials are at ``cells``, with the terms of ``past`` that look back."""
+        terms = OutcomeTable(
+            (*self.terms.items, *past.terms.items),
+            np.concatenate([self.terms.values[:, cells], past.terms.values]),
+            self.terms.weight + past.terms.weight,
+        )
+        gates = replace(self.gates, values=self.gates.values[:, cells])
+        moved = {step: step.at(cells) for step in self.steps}
+        screenings = {
+            item: tuple(moved[step] for step in steps) for item, steps in self.screenings.items()
+        }
+        return replace(
+            past,
+            terms=terms,
+            gates=gates,
+            steps=(*moved.values(), *(step for step in past.steps if step.looks_back)),
+            screenings=screenings | past.screenings,
+        )
+
+    def _kept_by(self, steps: Screening) -> Array:
+        """``(n_trials, n_outcomes)`` what a screening gives each option, as its text does."""
+        inside: Any = 1.0
+        for step in steps:
+            names = {f"quantity_{place}": item.values for place, item in enumerate(step.quantities)}
+            text = step.code.format(*names, inside="inside")
+            inside = compute(text, self.space | names | {"inside": inside})
+        return np.asarray(np.nan_to_num(np.broadcast_to(inside, self.free.shape)))
+
+
+def batched(items: Sequence[Screening]) -> Iterator[Sequence[Screening]]:
+    """Not more at once than may be held with their values."""
+    for start in range(0, len(items), N_AT_ONCE):
+        yield items[start : start + N_AT_ONCE]
 
 
 def joined(stimuli: Sequence[Stimuli]) -> dict[str, Array] | None:
@@ -213,7 +272,12 @@ def joined(stimuli: Sequence[Stimuli]) -> dict[str, Array] | None:
 
 
 def read_language(
-    domain: Domain, arrays: dict[str, Array], counts: Array, *, has_places: bool
+    domain: Domain,
+    arrays: dict[str, Array],
+    counts: Array,
+    *,
+    has_places: bool,
+    past: OutcomePast | None = None,
 ) -> OutcomeLanguage | None:
     """Terms and gates whose values vary.
 
@@ -222,9 +286,11 @@ def read_language(
         arrays: ``(n_trials, ...)`` of all trials.
         counts: ``(n_trials, n_outcomes)`` responses, which decide to which end each number is turned.
         has_places: Whether it is known where options stood.
+        past: What preceded each row, where rows are single responses in their order; then only terms that look back
+            are read.
 
     Returns:
-        None where outcomes are choices with their times, for which there are no terms.
+        None where outcomes are choices with their times, or where there are no terms.
     """
     scale = scale_of(domain)
     n_outcomes = counts.shape[1]
@@ -236,89 +302,29 @@ def read_language(
     space: dict[str, Any] = {"xp": np, "trials": arrays}
     carry_out("\n".join(helpers), space)
     nouns = domain.trial_nouns() if isinstance(domain, HasTrialNouns) else {}
-    conditions = _of_trials(_numbers_by_shape(arrays, nouns), space)
+    conditions = numbers_of_trials(numbers_by_shape(arrays, nouns), space)
     if scale is None:
-        shown = _of_options(domain, arrays, space, counts)
-        terms = list(_option_terms(shown, n_outcomes, has_places=has_places))
-        gates = [*_set_gates(shown), *_trial_gates(conditions)]
+        numbers = read_numbers(domain, space, counts, past)
+        numbers = replace(numbers, trials=(*numbers.trials, *conditions))
+        terms = list(_option_terms(numbers, n_outcomes, has_places=has_places))
+        gates = [*_set_gates(numbers.options), *_trial_gates(numbers.trials)]
     else:
-        near = _of_trials(own, space) or conditions
-        terms, gates = list(_scale_terms(scale, near)), list(_trial_gates([*conditions, *near]))
-    table = _evaluated(terms, space, counts.shape, free)
+        near = numbers_of_trials(own, space) or conditions
+        numbers = read_scale_numbers(scale, near, conditions, space, n_outcomes, past)
+        terms = list(_scale_terms(scale, numbers))
+        gates = list(_trial_gates([*conditions, *near]))
+    steps = steps_of(numbers) if scale is None else []
+    singles: list[Screening] = [(step,) for step in steps if step.kind != "value"]
+    screenings = {term_of(item): item for item in singles}
+    if past is not None:
+        terms, gates = [item for item in terms if item.memory], []
+        screenings = {item: own for item, own in screenings.items() if item.memory}
+    table, pool = _evaluated([*terms, *screenings], space, counts.shape, free)
     divisions = _evaluated_gates(gates, space, len(counts))
-    return OutcomeLanguage(table, divisions, helpers, free) if table.items else None
-
-
-# -- numbers -----------------------------------------------------------------------------------------------------------
-
-
-def _of_options(
-    domain: Domain, arrays: dict[str, Array], space: dict[str, Any], counts: Array
-) -> list[OutcomeQuantity]:
-    """Numbers of each option, each turned to the end that was chosen more often than chance."""
-    cues = (
-        domain.option_cues()
-        if isinstance(domain, HasOptionCues)
-        else _cues_by_shape(arrays, counts.shape[1])
-    )
-    excess = counts - counts.sum(axis=1, keepdims=True) / counts.shape[1]
-    found = []
-    for cue in cues:
-        values = np.asarray(compute(cue.code, space), dtype=np.float64)
-        if np.ptp(values) <= LEAST_VARIED:
-            continue
-        score = OptionScore(f"{cue.code} * 1.0", cue.noun, 0.0)
-        item = OutcomeQuantity(score, values)
-        if not item.is_flag:
-            sign = cue.better or (-1 if float((excess * values).sum()) < 0 else 1)
-            share = _share(cue, values, sign, space)
-            item = OutcomeQuantity(score, values, sign, cue.better != 0, share)
-        found.append(item)
-    return found[:MOST_QUANTITIES]
-
-
-def _share(cue: OptionCue, values: Array, sign: int, space: dict[str, Any]) -> OptionScore | None:
-    """A cue as a share of its range that runs up to the end that is chosen."""
-    if not cue.share:
+    screenings = {item: screenings[item] for item in table.items if item in screenings}
+    if not table.items:
         return None
-    share = np.asarray(compute(cue.share, space), dtype=np.float64)
-    runs_up = float(((share - share.mean()) * (values - values.mean())).sum()) * sign > 0
-    return OptionScore(f"{cue.share} * 1.0" if runs_up else f"1.0 - {cue.share}", cue.noun, 0.0)
-
-
-def _cues_by_shape(arrays: dict[str, Array], n_outcomes: int) -> list[OptionCue]:
-    """Arrays with an axis of options."""
-    found = []
-    for name, array in sorted(arrays.items()):
-        words = name.replace("_", " ")
-        if name != "available" and array.shape[1:] == (n_outcomes,):
-            found.append(OptionCue(f'trials["{name}"]', words))
-        elif array.ndim == 3 and array.shape[1] == n_outcomes and array.shape[2] <= 8:
-            found += [
-                OptionCue(f'trials["{name}"][..., {place}]', f"{words} {place + 1}")
-                for place in range(array.shape[2])
-            ]
-    return found
-
-
-def _of_trials(numbers: Sequence[LandmarkCode], space: dict[str, Any]) -> list[OutcomeQuantity]:
-    """Numbers of each trial that vary."""
-    found = []
-    for item in numbers:
-        values = np.asarray(compute(item.code, space), dtype=np.float64)[:, None]
-        if np.ptp(values) > LEAST_VARIED:
-            score = OptionScore(f"({item.code})[:, None] * 1.0", item.noun, 0.0)
-            found.append(OutcomeQuantity(score, values))
-    return found[: 2 * MOST_QUANTITIES]
-
-
-def _numbers_by_shape(arrays: dict[str, Array], nouns: Mapping[str, str]) -> list[LandmarkCode]:
-    """Arrays with one number for each trial."""
-    return [
-        LandmarkCode(f'trials["{name}"]', nouns.get(name, name.replace("_", " ")))
-        for name, array in sorted(arrays.items())
-        if array.ndim == 1
-    ]
+    return OutcomeLanguage(table, divisions, helpers, free, space, tuple(steps), screenings, pool)
 
 
 # -- terms of options --------------------------------------------------------------------------------------------------
@@ -332,37 +338,81 @@ def _term(
     *quantities: OutcomeQuantity,
 ) -> ChoiceTerm:
     """A term over the variables ``{0}``, ``{1}`` of its quantities."""
-    return ChoiceTerm(code, words, price, tuple(item.score for item in quantities), (), opposite)
+    memory = {entry.name: entry for item in quantities for entry in item.memory}
+    scores = tuple(item.score for item in quantities)
+    return ChoiceTerm(code, words, price, scores, tuple(memory.values()), opposite)
 
 
 def _option_terms(
-    quantities: Sequence[OutcomeQuantity], n_outcomes: int, *, has_places: bool
+    numbers: OutcomeNumbers, n_outcomes: int, *, has_places: bool
 ) -> Iterator[ChoiceTerm]:
-    for item in quantities:
+    for item in numbers.options:
         yield from _own_terms(item, n_outcomes)
-    for one, two in combinations([item for item in quantities if not item.is_flag], 2):
+        if not item.is_flag:
+            for other in numbers.comparable(item):
+                yield from _beside_terms(item, other)
+            for other in numbers.trials:
+                yield from _depending_terms(item, other)
+    sides = [item for item in numbers.options if not item.is_flag]
+    for one, two in combinations(sides, 2):
         yield from _pair_terms(one, two)
-    for screen, own in permutations(quantities, 2):
-        for one, two in product(screen.ways, own.ways):
-            yield from _screened_terms(one, two)
-    sides = [item for item in quantities if not item.is_flag]
-    if len(sides) <= MOST_SCREENED:
-        for first, second, own in permutations(sides, 3):
-            if sides.index(first) < sides.index(second):
-                for both in product(first.ways, second.ways, own.ways):
-                    yield from _twice_screened_terms(*both)
-            for three in product(first.ways, second.ways, own.ways):
-                yield from _one_after_another(*three)
     if len(sides) > 1:
         yield from _dominance_terms(sides)
         if all(item.share for item in sides):
             yield from _balance_terms(sides)
-    if has_places and quantities:
-        yield from _place_terms(quantities[0], n_outcomes)
+    if has_places and numbers.options:
+        yield from _place_terms(numbers.options[0], n_outcomes)
+
+
+def _beside_terms(item: OutcomeQuantity, other: OutcomeQuantity) -> Iterator[ChoiceTerm]:
+    """A number of an option beside another one in the same unit."""
+    target, extra = of_trial(other), other.score.price
+    if item.noun == RESPONSE:
+        near, far = f"respond near {target}", f"respond far from {target}"
+        exact, other_than = f"give exactly {target}", f"avoid giving exactly {target}"
+        above, below = f"respond above {target}", f"respond with at most {target}"
+        beyond, away = f"responses above {target}", f"responses far from {target}"
+    else:
+        noun, option = item.noun, f"take an option with {with_article(item.noun)}"
+        near, far = f"{option} near {target}", f"{option} far from {target}"
+        exact, other_than = (
+            f"{option} equal to {target}",
+            f"avoid an option whose {noun} equals {target}",
+        )
+        above, below = f"{option} above {target}", f"{option} of at most {target}"
+        distant = f"options whose {noun} {be(noun)}"
+        beyond, away = f"{distant} above {target}", f"{distant} far from {target}"
+    much = "the more, the larger the difference"
+    for code, words, opposite, price in (
+        ("-xp.abs({0} - {1})", near, far, 1.0),
+        ("-(({0} - {1}) ** 2)", f"avoid {away}", f"prefer {away}", 1.5),
+        ("(xp.abs({0} - {1}) < 1e-9) * 1.0", exact, other_than, 1.5),
+        ("({0} > {1} + 1e-9) * 1.0", above, below, 1.5),
+        ("xp.maximum({0} - {1}, 0.0)", f"prefer {beyond}, {much}", f"avoid {beyond}, {much}", 1.5),
+    ):
+        yield _term(code, words, opposite, price + extra, item, other)
+
+
+def _depending_terms(item: OutcomeQuantity, other: OutcomeQuantity) -> Iterator[ChoiceTerm]:
+    """A number of an option that counts in proportion to one of the trial."""
+    if other.is_flag:
+        return
+    more, less = (
+        f"take an option with {with_article(item.noun, end)}" for end in comparatives(item.noun)
+    )
+    grows = f"the {comparatives(other.noun)[0]} {of_trial(other)} {be(other.noun)}"
+    yield _term(
+        "{0} * {1}", f"{more}, more so {grows}", f"{less}, more so {grows}", 2.0, item, other
+    )
+    high = f"more so at the high end and {grows}"
+    yield _term("{0} ** 2 * {1}", f"{more}, {high}", f"{less}, {high}", 3.0, item, other)
 
 
 def _own_terms(item: OutcomeQuantity, n_outcomes: int) -> Iterator[ChoiceTerm]:
     noun, x = item.noun, "{0}"
+    if item.memory:
+        yield _term(x, "repeat their last choice", "avoid repeating their last choice", 0.0, item)
+        return
     if item.is_flag:
         yield _term(x, f"take an option with {noun}", f"take an option without {noun}", 0.0, item)
         yield _term(
@@ -381,10 +431,6 @@ def _own_terms(item: OutcomeQuantity, n_outcomes: int) -> Iterator[ChoiceTerm]:
     low = float(np.min(item.values))
     yield _term(f"xp.sqrt(xp.maximum({{0}} - {low:.6g}, 0.0))", f"{higher}, more so at the low end",
                 f"{lower}, more so at the low end", 1.5, item)  # fmt: skip
-    for sign, end in zip((1, -1), superlatives(noun), strict=True):
-        code = x if sign > 0 else "-{0}"
-        yield _term(f"best({code}, 1.0 + 0.0 * {{0}}, xp)", f"take the option with the {end} {noun}",
-                    f"avoid the option with the {end} {noun}", 1.0, item)  # fmt: skip
     yield _term("of_range({0}, xp)", f"{higher} within the range on offer",
                 f"{lower} within the range on offer", 1.5, item)  # fmt: skip
     if n_outcomes > 2:
@@ -402,10 +448,6 @@ def _own_terms(item: OutcomeQuantity, n_outcomes: int) -> Iterator[ChoiceTerm]:
                     f"take an option with the {most} or the {fewest} {noun}", 2.0, item)  # fmt: skip
         yield _term("alike({0}, xp)", f"take an option with the same {noun} as others",
                     f"take an option with {some} that no other has", 2.5, item)  # fmt: skip
-    cuts = thresholds(item.values.ravel(), MOST_CUTS)
-    for cut in cuts:
-        yield _term(f"({{0}} > {cut:g}) * 1.0", f"take an option with {some} above {figure(cut)}",
-                    f"take an option with {some} of at most {figure(cut)}", 1.0 + np.log(len(cuts)), item)  # fmt: skip
     levels = np.unique(np.round(item.values, 9))[1:-1]
     for level in (
         levels[np.unique(np.linspace(0, len(levels) - 1, MOST_CUTS).astype(int))]
@@ -432,103 +474,6 @@ def _pair_terms(one: OutcomeQuantity, two: OutcomeQuantity) -> Iterator[ChoiceTe
             words = f"on the {side} of {names}"
             yield _shared(f"xp.{function}({{0}}, {{1}})", f"take an option that is good {words}",
                           f"take an option that is poor {words}", 2.5, one, two)  # fmt: skip
-    for first, second in product(one.ways, two.ways):
-        yield from _both_terms(first, second)
-    for condition, own in permutations((one, two), 2):
-        yield from _conditional_terms(condition, own)
-
-
-def _conditional_terms(condition: OutcomeQuantity, own: OutcomeQuantity) -> Iterator[ChoiceTerm]:
-    """One number of an option, which counts only where another one of it reaches a level."""
-    cuts = thresholds(condition.values.ravel(), MOST_CUTS)
-    for cut, (sign, words) in product(cuts, ((">", "above"), ("<", "below"))):
-        where = f"which counts only with {with_article(condition.noun)} {words} {figure(cut)}"
-        more, less = (with_article(own.noun, end) for end in comparatives(own.noun))
-        yield _term(f"({{0}} {sign} {cut:g}) * {{1}}", f"take an option with {more}, {where}",
-                    f"take an option with {less}, {where}",
-                    3.0 + np.log(2 * len(cuts)), condition, own)  # fmt: skip
-
-
-def _passing(one: OutcomeQuantity, two: OutcomeQuantity) -> Iterator[tuple[str, str, float]]:
-    """Options that reach a level on both of two numbers: code, words and price."""
-    cuts = [thresholds(item.values.ravel(), MOST_CUTS) for item in (one, two)]
-    signs = [">" if item.sign > 0 else "<" for item in (one, two)]
-    ends = ["above" if item.sign > 0 else "below" for item in (one, two)]
-    for first, second in product(*cuts):
-        yield (
-            f"({{0}} {signs[0]} {first:g}) * ({{1}} {signs[1]} {second:g})",
-            f"{with_article(one.noun)} {ends[0]} {figure(first)} and "
-            f"{with_article(two.noun)} {ends[1]} {figure(second)}",
-            2.5 + np.log(len(cuts[0]) * len(cuts[1])),
-        )
-
-
-def _both_terms(one: OutcomeQuantity, two: OutcomeQuantity) -> Iterator[ChoiceTerm]:
-    for code, words, price in _passing(one, two):
-        yield _term(
-            f"{code} * 1.0", f"take an option with {words}", f"take an option without {words}", price, one, two
-        )  # fmt: skip
-
-
-def _twice_screened_terms(
-    one: OutcomeQuantity, two: OutcomeQuantity, own: OutcomeQuantity
-) -> Iterator[ChoiceTerm]:
-    """The best on one number of those that pass a screen on two others."""
-    value = own.turned.replace("{0}", "{2}")
-    for code, words, price in _passing(one, two):
-        target = f"the option with the {own.top} {own.noun} of those with {words}"
-        yield _term(f"best({value}, {code}, xp)", f"take {target}", f"avoid {target}",
-                    price + 1.5, one, two, own)  # fmt: skip
-
-
-def _screens(item: OutcomeQuantity, place: int) -> Iterator[tuple[str, str, float]]:
-    """Options that pass a screen on one number, the variable ``place``: code, words and price."""
-    x = f"{{{place}}}"
-    if item.is_flag:
-        for sign, words in ((">", "with"), ("<", "without")):
-            yield f"({x} {sign} 0.5)", f"those {words} {item.noun}", 2.5
-        return
-    value, every = (x if item.sign > 0 else f"(-{x})"), f"1.0 + 0.0 * {x}"
-    yield f"best({value}, {every}, xp)", f"those with the {item.top} {item.noun}", 2.5
-    yield f"not_worst({value}, {every}, xp)", f"those without the {item.bottom} {item.noun}", 3.0
-    gaps = thresholds(np.ptp(item.values, axis=-1), 3)
-    for gap in gaps:
-        words = f"those within {figure(gap)} of the {item.top} {item.noun}"
-        yield f"near_best({value}, {every}, {gap:g}, xp)", words, 3.0 + np.log(len(gaps))
-    cuts = thresholds(item.values.ravel(), MOST_CUTS)
-    for cut in cuts:
-        end = "above" if item.sign > 0 else "below"
-        words = f"those with {with_article(item.noun)} {end} {figure(cut)}"
-        yield f"({x} {'>' if item.sign > 0 else '<'} {cut:g})", words, 2.5 + np.log(len(cuts))
-
-
-def _screened_terms(screen: OutcomeQuantity, own: OutcomeQuantity) -> Iterator[ChoiceTerm]:
-    """The best on one number of those that pass a screen on another."""
-    if own.is_flag:
-        return
-    value = own.turned.replace("{0}", "{1}")
-    for code, words, price in _screens(screen, 0):
-        target = f"the option with the {own.top} {own.noun} of {words}"
-        yield _term(
-            f"best({value}, {code}, xp)", f"take {target}", f"avoid {target}", price, screen, own
-        )
-
-
-def _one_after_another(
-    first: OutcomeQuantity, second: OutcomeQuantity, own: OutcomeQuantity
-) -> Iterator[ChoiceTerm]:
-    """The best on a third number of those that pass two screens, the second of which sees what the first has left."""
-    middle, value = (
-        item.turned.replace("{0}", f"{{{place}}}") for place, item in ((1, second), (2, own))
-    )
-    for code, words, price in _screens(first, 0):
-        for function, then in (
-            ("best", f"those of them with the {second.top} {second.noun}"),
-            ("not_worst", f"those of them without the {second.bottom} {second.noun}"),
-        ):
-            target = f"the option with the {own.top} {own.noun} among {words}, and then {then}"
-            yield _term(f"best({value}, {function}({middle}, {code}, xp), xp)", f"take {target}",
-                        f"avoid {target}", price + 2.0, first, second, own)  # fmt: skip
 
 
 def _shared(
@@ -540,7 +485,9 @@ def _shared(
 
 
 def _sides(sides: Sequence[OutcomeQuantity]) -> str:
-    return ", ".join(item.turned.replace("{0}", f"{{{place}}}") for place, item in enumerate(sides))
+    return ", ".join(
+        f"{'' if item.sign > 0 else '-'}{{{place}}}" for place, item in enumerate(sides)
+    )
 
 
 def _dominance_terms(sides: Sequence[OutcomeQuantity]) -> Iterator[ChoiceTerm]:
@@ -582,15 +529,9 @@ def _place_terms(any_of: OutcomeQuantity, n_outcomes: int) -> Iterator[ChoiceTer
 # -- terms of levels and numbers ---------------------------------------------------------------------------------------
 
 
-def _scale_terms(scale: AnswerScale, of_trials: Sequence[OutcomeQuantity]) -> Iterator[ChoiceTerm]:
+def _scale_terms(scale: AnswerScale, numbers: OutcomeNumbers) -> Iterator[ChoiceTerm]:
     """Responses that are levels or numbers: high ones, round ones, and those near a number of the trial."""
-    if not of_trials:
-        return
-    places = ", ".join(f"{place:.6g}" for place in scale.places)
-    answer = OutcomeQuantity(
-        OptionScore(f"xp.stack([{places}]) + 0.0 * {of_trials[0].score.code}", "response", 0.0),
-        np.array(scale.places)[None],
-    )
+    (answer,) = numbers.options
     yield _term("{0}", "give a higher response", "give a lower response", 0.0, answer)
     yield _term("{0} ** 2", "give an extreme response", "avoid extreme responses", 1.0, answer)
     for place, words in ((scale.places[0], "lowest"), (scale.places[-1], "highest")):
@@ -607,27 +548,13 @@ def _scale_terms(scale: AnswerScale, of_trials: Sequence[OutcomeQuantity]) -> It
             2.0,
             answer,
         )
-    for item in of_trials:
-        if item.is_flag:
-            continue
-        noun = _of_trial(item)
-        yield _term("-xp.abs({0} - {1})", f"respond near {noun}", f"respond far from {noun}",
-                    1.0, answer, item)  # fmt: skip
-        yield _term("-(({0} - {1}) ** 2)", f"avoid responses far from {noun}",
-                    f"prefer responses far from {noun}", 1.5, answer, item)  # fmt: skip
-        yield _term("(xp.abs({0} - {1}) < 1e-9) * 1.0", f"give exactly {noun}",
-                    f"avoid giving exactly {noun}", 1.5, answer, item)  # fmt: skip
-        yield _term("({0} > {1}) * 1.0", f"respond above {noun}", f"respond with at most {noun}",
-                    1.5, answer, item)  # fmt: skip
-    for one, two in combinations([item for item in of_trials if not item.is_flag], 2):
-        names = f"the midpoint of {_of_trial(one)} and {_of_trial(two)}"
-        yield _term("-xp.abs({0} - 0.5 * ({1} + {2}))", f"respond near {names}",
-                    f"respond far from {names}", 3.0, answer, one, two)  # fmt: skip
-
-
-def _of_trial(item: OutcomeQuantity) -> str:
-    """A number of the trial as people may aim at it."""
-    return f"their {item.noun}" if item.noun.startswith("own ") else f"the {item.noun}"
+    for item in numbers.references:
+        yield from _beside_terms(answer, item)
+    for item in numbers.trials:
+        grows = f"more so the {comparatives(item.noun)[0]} {of_trial(item)} {be(item.noun)}"
+        if not item.is_flag:
+            yield _term("{0} * {1}", f"give a higher response, {grows}", f"give a lower response, {grows}",
+                        2.0, answer, item)  # fmt: skip
 
 
 # -- gates -------------------------------------------------------------------------------------------------------------
@@ -637,6 +564,8 @@ def _set_gates(quantities: Sequence[OutcomeQuantity]) -> Iterator[ChoiceTerm]:
     """Conditions on what is on offer together."""
     for item in quantities:
         noun = item.noun
+        if item.memory:
+            continue
         if item.is_flag:
             yield _term(
                 "{0}.max(axis=-1) > 0.5", f"an option with {noun} is on offer", "", 1.5, item
@@ -646,42 +575,46 @@ def _set_gates(quantities: Sequence[OutcomeQuantity]) -> Iterator[ChoiceTerm]:
             )
             continue
         spread = "({0}.max(axis=-1) - {0}.min(axis=-1))"
-        cuts = thresholds(np.ptp(item.values, axis=-1), MOST_CUTS)
-        for cut in cuts:
-            yield _term(f"{spread} > {cut:g}", f"the options differ by more than {figure(cut)} in {noun}", "",
-                        1.5 + np.log(len(cuts)), item)  # fmt: skip
-            yield _term(f"{spread} < {cut:g}", f"the options differ by less than {figure(cut)} in {noun}", "",
-                        1.5 + np.log(len(cuts)), item)  # fmt: skip
+        apart = replace(item, values=np.ptp(item.values, axis=-1)).cuts(MOST_CUTS)
+        for cut, *sides in apart:
+            for sign, side in zip("><", sides, strict=True):
+                far = (
+                    side.removeprefix("of ")
+                    .replace("above", "more than")
+                    .replace("below", "less than")
+                )
+                yield _term(f"{spread} {sign} {cut:g}", f"the options differ by {far} in {noun}", "",
+                            1.5 + np.log(len(apart)), item)  # fmt: skip
         for end, code, ends in (
             ("highest", "{0}.max(axis=-1)", item.values.max(axis=-1)),
             ("lowest", "{0}.min(axis=-1)", item.values.min(axis=-1)),
         ):
             turned = "{0}" if end == "highest" else "-{0}"
-            yield _term(f"best({turned}, 1.0 + 0.0 * {{0}}, xp).sum(axis=-1) > 1.5",
+            yield _term(f"best({turned}, 1.0, xp).sum(axis=-1) > 1.5",
                         f"several options have the {end} {noun}", "", 1.5, item)  # fmt: skip
-            cuts = thresholds(ends, MOST_CUTS)
-            for cut in cuts:
-                yield _term(f"{code} > {cut:g}", f"the {end} {noun} on offer is above {figure(cut)}", "",
-                            2.0 + np.log(len(cuts)), item)  # fmt: skip
-                yield _term(f"{code} < {cut:g}", f"the {end} {noun} on offer is below {figure(cut)}", "",
-                            2.0 + np.log(len(cuts)), item)  # fmt: skip
+            cuts = replace(item, values=ends).cuts(MOST_CUTS)
+            for cut, *sides in cuts:
+                for sign, side in zip("><", sides, strict=True):
+                    yield _term(f"{code} {sign} {cut:g}",
+                                f"the {end} {noun} on offer {be(noun)} {side.removeprefix('of ')}", "",
+                                2.0 + np.log(len(cuts)), item)  # fmt: skip
 
 
 def _trial_gates(of_trials: Sequence[OutcomeQuantity]) -> Iterator[ChoiceTerm]:
     """Conditions on numbers of the trial."""
     for item in of_trials:
-        cuts = thresholds(item.values.ravel(), 4)
-        for cut in cuts:
-            above, below = (
-                f"{_of_trial(item)} is {end} {figure(cut)}" for end in ("above", "below")
-            )
+        cuts = item.cuts(4)
+        for cut, above, below in cuts:
+            ends = [
+                f"{of_trial(item)} {be(item.noun)} {end.removeprefix('of ')}"
+                for end in (above, below)
+            ]
             if item.is_flag:
-                above, below = (
-                    f"there is {item.noun}",
-                    f"there is no {item.noun.removeprefix('a ')}",
+                ends = [f"there is {item.noun}", f"there is no {item.noun.removeprefix('a ')}"]
+            for sign, words in zip("><", ends, strict=True):
+                yield _term(
+                    f"{{0}}[..., 0] {sign} {cut:g}", words, "", 1.0 + np.log(len(cuts)), item
                 )
-            yield _term(f"{{0}}[:, 0] > {cut:g}", above, "", 1.0 + np.log(len(cuts)), item)
-            yield _term(f"{{0}}[:, 0] < {cut:g}", below, "", 1.0 + np.log(len(cuts)), item)
 
 
 # -- values ------------------------------------------------------------------------------------------------------------
@@ -700,25 +633,17 @@ def _evaluated(
     space: dict[str, Any],
     shape: tuple[int, ...],
     free: NDArray[np.bool_],
-) -> OutcomeTable:
+) -> tuple[OutcomeTable, TermPool]:
     """The cheapest of those terms that differ over the options of a trial, up to shift, unit and sign."""
-    kept: dict[bytes, tuple[ChoiceTerm, Array]] = {}
+    pool, items, values = TermPool(free), [], []
     for term in sorted(terms, key=lambda item: item.price):
         with np.errstate(all="ignore"):
             value = np.nan_to_num(np.broadcast_to(value_of(term, space), shape))
-        away = (
-            value - (value * free).sum(axis=1, keepdims=True) / free.sum(axis=1, keepdims=True)
-        ) * free
-        size = float(np.sqrt((away**2).mean()))
-        if size <= LEAST_VARIED:
-            continue
-        unit = np.round(away / size, 5).astype(np.float32) + np.float32(0)
-        key = min(unit.tobytes(), (-unit + np.float32(0)).tobytes())
-        kept.setdefault(key, (term, value.astype(np.float32)))
-    return OutcomeTable(
-        tuple(term for term, _ in kept.values()),
-        np.array([value for _, value in kept.values()], dtype=np.float32).reshape(-1, *shape),
-    )
+        if pool.is_new(value, term.price):
+            items.append(term)
+            values.append(value.astype(np.float32))
+    found = np.array(values, dtype=np.float32).reshape(-1, *shape)
+    return OutcomeTable(tuple(items), found, pool.weight), pool
 
 
 def _evaluated_gates(
@@ -730,7 +655,9 @@ def _evaluated_gates(
         value = np.broadcast_to(value_of(gate, space), (n_trials,)) > 0
         if value.any() and not value.all():
             kept.setdefault(value.tobytes(), (gate, value.astype(np.float32)))
+    weight = sum(np.exp(-gate.price) for gate, _ in kept.values())
     return OutcomeTable(
         tuple(gate for gate, _ in kept.values()),
         np.array([value for _, value in kept.values()], dtype=np.float32).reshape(-1, n_trials),
+        float(weight),
     )

@@ -74,10 +74,20 @@ def by_rank(words: str) -> str:
 def with_article(noun: str, adjective: str = "") -> str:
     """A noun with its indefinite article; a plural has none."""
     words = f"{adjective} {noun}" if adjective else noun
-    head = noun.split(" of ")[0]
-    if head.endswith("s") and not head.endswith("ss"):
+    if is_plural(noun):
         return words
     return f"{'an' if words[0].lower() in 'aeiou' else 'a'} {words}"
+
+
+def is_plural(noun: str) -> bool:
+    """Whether a noun, without what follows "of", is a plural."""
+    head = noun.split(" of ")[0]
+    return head.endswith("s") and not head.endswith("ss")
+
+
+def be(noun: str) -> str:
+    """The verb that goes with a noun."""
+    return "are" if is_plural(noun) else "is"
 
 
 def the(name: str) -> str:

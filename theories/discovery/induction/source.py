@@ -110,7 +110,7 @@ class _TheoryWriter:
             "return (1 - lapse) * p + 0.5 * lapse",
         ]
         arguments = "parameters, trials, xp, state" if learns else "parameters, trials, xp"
-        functions = [_function("choose", arguments, choose)]
+        functions = [function_text("choose", arguments, choose)]
         if learns:
             functions = [self._start(wide), *functions, self._learn(wide)]
         for helper in (FOLLOW, *self.vocabulary.helpers[::-1]):
@@ -126,7 +126,7 @@ class _TheoryWriter:
         lines = self.vocabulary.prelude.splitlines() if wide else []
         lines += [f'nothing = xp.zeros((1, trials["{self.first_array}"].shape[0]))', "return {"]
         lines += [f'    "{key}": {memory.start},' for key, (memory, _) in self.memory.items()]
-        return _function("start", "parameters, trials, xp", [*lines, "}"])
+        return function_text("start", "parameters, trials, xp", [*lines, "}"])
 
     def _learn(self, wide: bool) -> str:
         """The function that renews what is remembered after an answer."""
@@ -135,7 +135,7 @@ class _TheoryWriter:
         lines = [*self._prelude(read, always=wide), "return {"]
         lines += [f'    "{key}": {memory.renewed},' for key, (memory, _) in self.memory.items()]
         arguments = "parameters, trials, xp, state, response, feedback"
-        return _function("learn", arguments, [*lines, "}"])
+        return function_text("learn", arguments, [*lines, "}"])
 
     def _prelude(self, scores: Sequence[OptionScore], *, always: bool = False) -> list[str]:
         """Statements that set ``scores``, and the variables that all of them are written in."""
@@ -176,7 +176,8 @@ def _names_read(code: str) -> set[str]:
     }
 
 
-def _function(name: str, arguments: str, lines: Sequence[str]) -> str:
+def function_text(name: str, arguments: str, lines: Sequence[str]) -> str:
+    """A function of a theory with these statements."""
     return f"def {name}({arguments}):\n" + indent("\n".join(lines), "    ") + "\n"
 
 
