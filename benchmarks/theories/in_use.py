@@ -77,7 +77,9 @@ def write(out: Path, found: list[dict[str, Any]]) -> None:
         counts[f"{kind}_refused"] = sum(line["refused"] for line in own)
         counts[f"{kind}_largest_share_missed"] = max(shares, default=0.0)
         counts[f"{kind}_smallest_share_missed"] = min(shares, default=0.0)
-    out.write_text(json.dumps({**provenance(), **counts, "theories": found}, indent=1) + "\n")
+    out.write_text(
+        json.dumps({**provenance(), **counts, "theories": found}, indent=1) + "\n", encoding="utf-8"
+    )
 
 
 def measured(name: str, n_compositions: int, sandbox: Sandbox) -> Iterator[dict[str, Any]]:

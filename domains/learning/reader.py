@@ -774,7 +774,8 @@ def _recognised_choices(table: TableSignature) -> Reading | None:
         response = chosen[0]
     means, game = ((), "") if parts else _hidden_means(table, response, paid)
     parts |= {"block_start": game} if game else {}
-    cues = () if {SECOND} & set(parts) else _cues(table, response, paid)
+    is_staged = SECOND in parts or _has_second_stage(table, response)
+    cues = () if is_staged else _cues(table, response, paid)
     cues = () if any(_shown_pairs(table)) else cues
     shown = {item.name for pair in _shown_pairs(table) for item in pair}
     places = shown | _places(
@@ -791,7 +792,7 @@ def _recognised_choices(table: TableSignature) -> Reading | None:
         and not is_clock(item, table.person) and not _drifts(item, table.person)
         and item.name not in parts.values() and not is_function_of(item, response, *cues)
         and not (cues and (item.words & REWARDS or is_function_of(item, response, paid, *cues)))
-        and not (parts and _says_transitions(item))
+        and not (is_staged and (_says_transitions(item) or item.words & {"2", "second"}))
         and not item.words & (NO_PROPERTY | SCHEDULES)
         and changes_within(item, table.person) > 0.05
         and table.named.get(item.name, "") not in ("response_time", "order", "reward", "response")
@@ -1166,6 +1167,12 @@ def _numbered_stages(
         if len(named or states) == 1:
             return first, (named or states)[0], second
     return None
+
+
+def _has_second_stage(table: TableSignature, response: ColumnSignature) -> bool:
+    """Whether another column is called like the choices, but for the number of the stage."""
+    pairs = counterparts(list(table.columns))
+    return any(response.name == first for words in STAGES for first, _ in pairs.get(words, ()))
 
 
 def _is_state(item: ColumnSignature) -> bool:

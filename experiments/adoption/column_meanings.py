@@ -213,6 +213,9 @@ def _add_roles_by_values(frame: pd.DataFrame, found: dict[str, str]) -> None:
         columns = {n: own for n, own in columns.items() if not own.words & set(PERSONAL)}
         if who := participant_by_values(columns):
             found[who] = "participant"
+    for name in [name for name, meaning in found.items() if meaning == "response"]:
+        if chosen := _chosen_there(frame, name):
+            found[chosen] = found.pop(name)
     for name in [name for name, meaning in found.items() if meaning == "experiment"]:
         if frame[name].nunique() < 2:
             del found[name]  # one name tells no experiments apart
@@ -225,6 +228,30 @@ def _add_roles_by_values(frame: pd.DataFrame, found: dict[str, str]) -> None:
             column, person = _signature(frame, name), places_of(frame[who])
             if len(column.distinct) > FEWEST_NUMBERS and counts_choices(column, person):
                 del found[name]
+
+
+def _chosen_there(frame: pd.DataFrame, name: str) -> str:
+    """The column of what was chosen at the places that another one says, as ``x_selected`` beside ``x_response``."""
+    if not _says_left_and_right(frame[name]):
+        return ""
+    words = set(words_of(name))
+    found = [
+        other
+        for other in map(str, frame.columns)
+        if words & set(words_of(other)) == set(words_of(other)) - CHOSEN
+        and len(set(words_of(other)) & CHOSEN) == len(words - set(words_of(other))) == 1
+        and len(words) > 1
+        and not _says_left_and_right(frame[other])
+    ]
+    return found[0] if len(found) == 1 else ""
+
+
+CHOSEN = {"selected", "chosen", "choice", "picked"}
+"""Words in names of columns of what was chosen, beside those of the key that was pressed."""
+
+
+def _says_left_and_right(cells: pd.Series) -> bool:
+    return {"left", "right"} <= set(cells.str.strip().str.casefold())
 
 
 def _names_it(said: Sequence[str], word: str) -> bool:

@@ -112,3 +112,36 @@ def test_names_of_files_say_participants_and_their_parts(
     for name in ("AB-kirby27", "bv-kirby27", "rm-kirby27"):
         frame.to_csv(other / f"{name}.csv")
     assert not {"bv", "rm", "participant"} & set(read_answers(other).columns)
+
+
+def test_choices_of_two_stages_are_stimuli_and_not_the_places_of_keys() -> None:
+    """As in the files of Gillan et al. (2016): keys, stimuli, transition as 0 and 1, drifting chances."""
+    rng, n = np.random.default_rng(3), 200
+    first, second, places = (
+        rng.integers(1, 3, n),
+        rng.integers(1, 3, n),
+        rng.integers(2, size=(2, n)),
+    )
+    rare = (rng.random(n) < 0.3).astype(int)
+    frame = pd.DataFrame(
+        {
+            "subj": np.repeat(["S1", "S2", "S3", "S4"], 50),
+            "trial": np.tile(np.arange(1, 51), 4),
+            "drift_1": np.abs(0.5 + 0.02 * np.cumsum(rng.normal(size=n))).round(3),
+            "stage_1_response": np.where(places[0], "left", "right"),
+            "stage_1_selected": first,
+            "transition": rare,
+            "stage_2_response": np.where(places[1], "left", "right"),
+            "stage_2_selected": second,
+            "stage_2_state": 2 + (first - 1 ^ rare),
+            "reward": rng.integers(2, size=n),
+        }
+    )
+    mapping = describe_table(table_of_frame("a.csv", frame)).mapping
+    assert mapping.response == "stage_1_selected"
+    said = mapping.stimulus
+    assert (said["second_choice"], said["state"]) == ("stage_2_selected", "stage_2_state")
+    assert "cue" not in said
+    (trials,) = read(frame).trials
+    choices = np.stack([first, second], axis=1) - 1
+    assert trials.response.reshape(-1, 2).tolist() == choices.tolist()

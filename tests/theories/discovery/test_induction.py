@@ -334,7 +334,7 @@ class TestTerms:
         data = Trials("games", stimuli, 0 * rows, rows, rows % 2, np.ones(60, dtype=np.int64))
         words = [term.words for term in gates(read_answers(GamesDomain(), [data])).items]
         best = "the product with the higher minimum payoff is"
-        assert f"{best} also the only one with the cell with the largest joint payoff" in words
+        assert f"{best} also the one with the cell with the largest joint payoff" in words
         assert not [text for text in words if "er the cell" in text]
 
     def test_a_threshold_among_few_is_refined_among_its_neighbours(self):
