@@ -128,8 +128,8 @@ def _of_value(path: Path, value: Any) -> pd.DataFrame:
     return rows.frame()
 
 
-SPACE_KEY = "space"
-"""How the key is read that jsPsych writes as a space, since cells are read without spaces around them."""
+OF_KEYS, SPACE_KEY = {"response", "key", "key_press"}, "space"
+"""Columns in which jsPsych writes a space for that key, and how it is read, since cells are read without such."""
 
 
 class JsonRows:
@@ -164,7 +164,7 @@ class JsonRows:
                 check_size(self._path, self._n_rows, len(self._columns) + 1)
                 cells = self._columns[name] = []
             cells.extend("" for _ in range(self._n_rows - len(cells)))
-            cell = SPACE_KEY if value == " " else written(value)
+            cell = SPACE_KEY if value == " " and name in OF_KEYS else written(value)
             check_cell(self._path, self._n_rows + 2, name, len(cell))
             cells.append(cell)
         self._n_rows += 1

@@ -105,9 +105,10 @@ def test_objects_of_jspsych_are_rows_and_nested_values_are_columns(tmp_path: Pat
 
 
 def test_the_space_key_of_jspsych_is_a_response(tmp_path: Path) -> None:
-    rows = [{"key": " "}, {"key": None}, {"key": "f"}, {"key": ""}]
+    rows = [{"response": key, "text": key} for key in (" ", None, "f", "")]
     table = read_answers(write(tmp_path, "j.json", json.dumps(rows)))
-    assert table.frame["key"].tolist() == ["space", "", "f", ""]
+    assert table.frame["response"].tolist() == ["space", "", "f", ""]
+    assert table.frame["text"].str.strip().tolist() == ["", "", "f", ""]
 
 
 def test_parquet_json_lines_and_csv_of_one_table_are_one_table(tmp_path: Path) -> None:
