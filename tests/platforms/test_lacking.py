@@ -61,6 +61,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
+@pytest.mark.slow
 def test_the_package_and_everything_in_it_is_imported(system: str, folder: Path) -> None:
     done = on(
         system,

@@ -104,6 +104,7 @@ def test_scores_of_a_theory_whose_fit_depends_on_the_order_of_rows_are_equal(
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.slow
 def test_rows_in_another_order_other_ids_and_several_files_are_the_same_study(kind: str) -> None:
     changes = ("ids falling", "rows shuffled", "files of some participants each")
     chain = Chain(kind, 3, changes, is_named=True)

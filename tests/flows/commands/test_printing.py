@@ -81,6 +81,7 @@ def test_nothing_that_a_file_says_reaches_the_terminal_as_a_control_code(
     assert all(line.isprintable() for line in said.splitlines())
 
 
+@pytest.mark.slow
 def test_a_theorys_text_and_a_study_that_is_too_deep_are_answered_without_a_traceback(
     tmp_path: Path,
 ) -> None:

@@ -126,6 +126,7 @@ def test_a_theory_from_a_file_is_called_by_its_title(tmp_path) -> None:
         ]
 
 
+@pytest.mark.slow
 def test_participants_with_few_effective_draws_have_a_flag_and_no_interval(monkeypatch) -> None:
     monkeypatch.setattr(cell_posterior, "FEW_EFFECTIVE", 10**9)
     fitted = lakatos.fit(

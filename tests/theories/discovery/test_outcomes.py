@@ -295,6 +295,7 @@ def test_random_responses_make_no_rule_that_predicts_better_than_chance() -> Non
     assert all(item.criterion < -np.log(3) + 0.002 for item in found)
 
 
+@pytest.mark.slow
 def test_places_of_options_mean_nothing_where_they_are_not_known() -> None:
     stimuli = FLATS.space({}).take(range(40))
     first = softmax(np.array([[2.0, 0.0, 0.0]]))
@@ -391,6 +392,7 @@ def never_again(stimuli: Stimuli, n_people: int = 20, n_each: int = 60) -> Trial
     )
 
 
+@pytest.mark.slow
 def test_a_rule_about_the_last_choice_is_found_and_remembers_it(sandbox: Sandbox) -> None:
     trials = never_again(DISHES.space({}))
     (found,) = induce(DISHES, [trials], np.random.default_rng(0))

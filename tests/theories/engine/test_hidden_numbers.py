@@ -219,6 +219,7 @@ def families() -> list[str]:
 
 
 @pytest.mark.parametrize("name", families())
+@pytest.mark.slow
 def test_nothing_that_the_grammar_writes_is_taken_for_a_table(name: str) -> None:
     family = FAMILIES.get(name) if name in FAMILIES else None
     if family is None:

@@ -75,6 +75,7 @@ def test_they_come_close_to_the_rule_on_experiments_that_they_did_not_see(experi
     assert -np.log(2) + 0.7 * (best + np.log(2)) < mean < best
 
 
+@pytest.mark.slow
 def test_units_are_those_of_theories(experiments):
     trials = [item for item, _ in experiments]
     for own, item in zip(predict_left_out(DOMAIN, trials).scores, trials, strict=True):
@@ -84,6 +85,7 @@ def test_units_are_those_of_theories(experiments):
     np.testing.assert_array_equal(own.n_choices, pooled.counts.sum(axis=(0, 2)))
 
 
+@pytest.mark.slow
 def test_the_same_answers_and_seed_make_the_same_learners(experiments):
     trials = [item for item, _ in experiments[:2]]
     first, second, other = (predict_left_out(DOMAIN, trials, seed=n).scores for n in (4, 4, 5))

@@ -71,6 +71,7 @@ def halves(n: int) -> pd.Categorical:
 
 
 @pytest.mark.parametrize("kind", ["condition", "group", "number"])
+@pytest.mark.slow
 def test_a_pools_effect_is_shown_in_studies_of_it_and_not_where_labels_are_drawn(
     kind: Kind,
 ) -> None:

@@ -66,14 +66,14 @@ def test_a_right_form_leaves_nothing_and_a_wrong_one_something(
 def test_single_responses_are_compared_in_groups_of_trials_that_are_alike() -> None:
     """With one response to a trial, any share has the error that chance makes of it; groups show what is wrong."""
     domain = DOMAINS["intertemporal"]
-    rng = np.random.default_rng(6)
-    stimuli = domain.candidates({}, rng, N_PEOPLE * N_TRIALS)
-    asked = np.zeros((N_PEOPLE, len(stimuli)), dtype=np.int64)
-    for person in range(N_PEOPLE):
+    rng, n_people = np.random.default_rng(6), 2 * N_PEOPLE
+    stimuli = domain.candidates({}, rng, n_people * N_TRIALS)
+    asked = np.zeros((n_people, len(stimuli)), dtype=np.int64)
+    for person in range(n_people):
         asked[person, person * N_TRIALS : (person + 1) * N_TRIALS] = 1
     truth = theory("intertemporal", "proportional_difference", sensitivity=8.0)
     with Laboratory(domain, 1) as laboratory:
-        (found,) = laboratory.simulate([truth], stimuli, N_PEOPLE, rng, n_draws=64, asked=asked)
+        (found,) = laboratory.simulate([truth], stimuli, n_people, rng, n_draws=64, asked=asked)
     single = replace(found, experiment="1")
     assert (single.totals.sum(axis=1) == 1).all()
     right, wrong = (
