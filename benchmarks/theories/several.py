@@ -2,7 +2,7 @@
 
     python benchmarks/run.py theories/several      # benchmarks/raw/theories/several.json
 
-All sets of rules were written by somebody who did not know what induction is made of. After the first one had been
+All sets of rules were written without knowledge of the terms that induction tries. After the first one had been
 run, terms were added that it had shown to be missing; the second one was run unseen after that. The same holds for the
 third, which has rules with a memory of the last choice, levels and beliefs, and for its three unseen rules.
 40 people (36 in the third set) who follow one respond to 40 (50) of at most 150 trials each; one response in twenty (8

@@ -217,8 +217,8 @@ def decisions_of_balloons(
 
 def _check_code_of_bursts(columns: AnswerColumns, notes: list[str]) -> None:
     """Question a mapping of responses by which cells whose words say a burst stand for a collection."""
-    told = code_of_bursts(columns.response, list(columns.responses))
-    if any(told[cell] != columns.responses[cell] for cell in told):
+    by_words = code_of_bursts(columns.response, list(columns.responses))
+    if any(columns.responses[cell] != own for cell, own in by_words.items()):
         words = ", ".join(f"{cell} = {own}" for cell, own in columns.responses.items())
         question(
             columns,

@@ -389,7 +389,7 @@ def _prepared(
         meanings = meanings_of(source.frame, summaries)
         who = who or next((name for name, own in meanings.items() if own == "participant"), "")
         changes["participant"] = who
-        meanings = with_participant(meanings, who)
+        meanings = with_participant(meanings, who) if who else meanings
         by_meaning = {meaning: name for name, meaning in meanings.items()}
     rows = alternative_rows(source.frame, who) if not said.alternative else None
     if said.alternative:

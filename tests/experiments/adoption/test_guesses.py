@@ -11,11 +11,12 @@ from reading import bandits, only, read
 
 from benchmarks.guesses import GIVING, guessed_of_inputs, guessed_of_own, own_files
 from lakatos.domains import DOMAINS, open_domain
+from lakatos.experiments.adoption.adopt import adopt
 from lakatos.experiments.adoption.describe import describe_table
 from lakatos.experiments.adoption.expression import ColumnExpression
 from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.tables import table_of_frame
-from lakatos.experiments.errors import ImplausibleError
+from lakatos.experiments.errors import ImplausibleError, TrialsError
 
 
 def test_ten_files_with_names_of_laboratories_are_guessed_right(tmp_path: Path) -> None:
@@ -215,3 +216,22 @@ def test_each_column_is_described_by_what_it_is_read_as() -> None:
     }
     (weeks,) = [item for item in found.columns if item.name == "delay_later_weeks"]
     assert weeks.words == "0.8571, 2, 4"
+
+
+def test_an_open_question_names_a_column_without_a_colon() -> None:
+    frame = pd.DataFrame({"subject": ["a", "a"], "x1": [3, 4], "x2": [7, 8]})
+    found = describe_table(table_of_frame("t", frame), DOMAINS["public_goods"])
+    with pytest.raises(TrialsError, match=r"--column stimulus\.group=COLUMN(?!:)"):
+        adopt(table_of_frame("t", frame), found.mapping, DOMAINS["public_goods"])
+
+
+def test_a_range_that_the_user_states_is_not_asked_for_again() -> None:
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame({f"x{place}": rng.integers(0, 101, 40) for place in (1, 2, 3)})
+    frame = frame.assign(**{f"y{place}": rng.integers(0, 101, 40) for place in (1, 2, 3)})
+    frame = frame.assign(probe_x=rng.integers(0, 101, 40), estimate=rng.integers(0, 101, 40))
+    frame.insert(0, "subject", np.repeat(list("abcd"), 10))
+    found = describe_table(table_of_frame("t", frame), DOMAINS["estimation"])
+    assert any("x_range and y_range" in line for line in found.beyond_grid)
+    said = {"stimulus": {"x_range": [0, 100], "y_range": [0, 100]}}
+    assert not found.with_columns(said).beyond_grid

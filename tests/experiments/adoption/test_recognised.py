@@ -1030,6 +1030,16 @@ def _without_choices(rng: np.random.Generator) -> dict[str, tuple[pd.DataFrame, 
     }  # fmt: skip
 
 
+def test_evenly_paced_trials_with_response_times_are_no_samples_of_a_signal() -> None:
+    frame = pd.DataFrame(
+        {"subject": np.repeat(list("ab"), 30), "time_elapsed": 3000 * np.arange(60)}
+    )
+    signal = describe_table(table_of_frame("t", frame.assign(pulse=np.arange(60) % 7 + 0.5)))
+    assert any("samples of a signal" in line for line in signal.doubts)
+    timed = describe_table(table_of_frame("t", frame.assign(rt=500 + np.arange(60) % 7)))
+    assert not any("samples of a signal" in line for line in timed.doubts)
+
+
 @pytest.mark.parametrize(
     "kind", ["questionnaire", "signal", "texts", "stop signals", "pumps", "series"]
 )

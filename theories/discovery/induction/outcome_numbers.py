@@ -32,7 +32,7 @@ MOST_QUANTITIES = 10
 MOST_REFERRED = 4
 """Numbers of options up to which one is compared with that of the best option on another one."""
 MOST_LEVELS = 30
-"""Different values up to which a number is said to reach one of them, not to lie above a cut between two."""
+"""Different values up to which words name the value that is reached, and above which a cut between two values."""
 FEW_LEVELS = 9
 """Different values up to which every one of them may be a level to reach."""
 LEAST_VARIED = 1e-9

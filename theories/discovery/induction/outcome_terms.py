@@ -44,6 +44,7 @@ from lakatos.theories.discovery.induction.phrase import (
     with_article,
 )
 from lakatos.theories.discovery.induction.screening import (
+    MOST_CUTS,
     N_KEPT,
     Gain,
     Screening,
@@ -59,8 +60,6 @@ from lakatos.theories.discovery.induction.terms import ChoiceTerm
 from lakatos.theories.language.option_score import HasLandmarkCodes, HasTrialNouns
 
 Array = NDArray[Any]
-MOST_CUTS = 5
-"""Levels of a number from which it counts as reached."""
 N_AT_ONCE = 400
 """Terms whose values are held while their gains are computed."""
 
