@@ -408,6 +408,8 @@ def recognise(table: TableSignature) -> Reading | None:
     if len(gifts) != 1 or not all(name in table.columns for name in names):
         return None
     parts = [n for n, own in table.columns.items() if own.words & {*SCHEDULES, "treatment"}]
+    number = pd.to_numeric(pd.Series(table.columns[names[1]].cells), errors="coerce")
+    parts = [n for n in parts if _has_whole_games(number, table.person, table.columns[n].cells)]
     group = places_of(*(table.columns[name].cells for name in dict.fromkeys([*names, *parts])))
     sizes = np.bincount(group)
     size = int(np.median(sizes))
@@ -439,6 +441,13 @@ def recognise(table: TableSignature) -> Reading | None:
         )
         break
     return Reading(stimulus, response=gift.name, notes=tuple(notes))
+
+
+def _has_whole_games(number: pd.Series, person: Array, part: Array) -> bool:
+    """Whether participants play nearly all games, from the first round on, within one part of a study."""
+    games = number.groupby(places_of(person, part))
+    whole = games.nunique() == games.max() - number.min() + 1
+    return bool(whole.mean() >= NEARLY_ALL)
 
 
 SUMS = {"total", "sum", "group", "average", "mean", "others"}

@@ -252,3 +252,16 @@ def test_groups_within_which_a_total_differs_are_none():
     frame = rounds_of_otree(group="seat group")
     frame["seat group"] = frame["player.id_in_group"]
     assert recognise(table_signature(frame, {"participant.code": "participant"})) is None
+
+
+def test_a_part_of_the_study_divides_groups_where_games_lie_within_it():
+    """Groups are numbered anew in each session; or rounds of one game stand in two."""
+    frame = rounds_of_otree()
+    people = {"participant.code": "participant"}
+    half = frame["subsession.round_number"].astype(int) % 2
+    cut = frame.assign(session=half.map({0: "one", 1: "two"}))
+    alone = recognise(table_signature(frame, people))
+    assert recognise(table_signature(cut, people)).stimulus == alone.stimulus
+    again = frame.assign(**{"participant.code": "again " + frame["participant.code"]})
+    twice = pd.concat([frame.assign(session="one"), again.assign(session="two")])
+    assert recognise(table_signature(twice, people)).stimulus == alone.stimulus

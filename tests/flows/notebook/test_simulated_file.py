@@ -14,8 +14,8 @@ from lakatos.experiments.task import Trials
 from lakatos.flows.notebook.answers import PeoplesAnswers
 from lakatos.flows.notebook.simulated_file import table_of_simulated
 
-OWN_COLUMNS = {"two steps"}
-"""Kinds whose responses stand in two columns, so that a file of others has columns of its own."""
+OWN_COLUMNS = {"two steps", "balloons"}
+"""Kinds with several responses in a row, so that a file of others has columns of its own."""
 
 
 def shuffled(item: Trials, rng: np.random.Generator) -> Trials:
