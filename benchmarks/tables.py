@@ -75,7 +75,12 @@ SETTINGS: dict[str, dict[str, tuple[str, ...]]] = {
             "rows": ("size", "n_trials", "n_people"),
             "studies": ("size",),
         }
-        for theory in ("hyperbolic", "prospect_theory")
+        for theory in (
+            "hyperbolic",
+            "hyperbolic_of_groups",
+            "prospect_theory",
+            "rescorla_wagner_of_groups",
+        )
     },
     "theories/engine": {"growth_rows": ("n_responses",), "shapes": ("n_people", "n_experiments")},
     "theories/exactness": {"theories": ("seed",)},

@@ -2,15 +2,17 @@
 
 Participants follow a published theory with a stated population. One parameter changes by 0.2 or 0.8 standard deviations
 of participants, or by nothing, with a condition within participants, who differ in the change; the other parameters
-have no effect, but participants differ in them between the conditions, too. For each number of trials in a
+have no effect, but participants differ in them between the conditions, too. Or the parameter differs between two groups
+of participants (`--kind group`). For each number of trials in a
 condition, pools of participants answer. Each pool is divided into studies of 10, 20 and 40, so that no two studies of
-one size share a participant. They are tested by the engine of `lakatos theory effects`, and by the paired t test of
-most likely values of each participant, as the field does it.
+one size share a participant. They are tested by the engine of `lakatos theory effects`, and by the t test (paired for
+conditions) of most likely values of each participant, as the field does it.
 
 Reported are, with 95% Wilson intervals: studies that name the parameter, by both tests; studies that name another
 parameter, which has no effect; and how often 90% intervals hold the true change of the parameter, and of the others.
 
     python benchmarks/run.py theories/effects_on_parameters --theory hyperbolic --pools 8
+    python benchmarks/run.py theories/effects_on_parameters --theory rescorla_wagner --kind group --pools 4
 
 resumes where it stopped; the JSON names seed, commit and command.
 """
@@ -26,7 +28,7 @@ from typing import Any
 
 import numpy as np
 from scipy.stats import t as student
-from scipy.stats import ttest_rel
+from scipy.stats import ttest_ind, ttest_rel
 
 from benchmarks.provenance import ROOT, provenance
 from lakatos.domains import DOMAINS
@@ -36,7 +38,7 @@ from lakatos.experiments.task import Stimuli
 from lakatos.theories.engine.laboratory import Laboratory
 from lakatos.theories.engine.person_fits import fit_each_person
 from lakatos.theories.findings.differences.cell_posterior import scale_of_parameter
-from lakatos.theories.findings.differences.effect_power import SimulatedPool, simulate_pool
+from lakatos.theories.findings.differences.effect_power import Kind, SimulatedPool, simulate_pool
 from lakatos.theories.findings.differences.mixed_model import LEVEL
 from lakatos.theories.findings.differences.parameter_effect import ParameterEffect
 from lakatos.theories.language.family import find_family
@@ -93,7 +95,19 @@ def mixed_gambles() -> Stimuli:
     return pairs([*mixed, *sure])
 
 
+def two_arms() -> Stimuli:
+    """A schedule of two options that pay off with probabilities of .7 and .3, which change places every 30 steps."""
+    settings = {"task": "reversal", "n_steps": max(N_TRIALS)}
+    return DOMAINS["learning"].candidates(settings, np.random.default_rng(1), max(N_TRIALS))
+
+
 CASES = {
+    "rescorla_wagner": Case(
+        "learning",
+        {"rate": (0.4, 0.15), "sensitivity": (1.2, 0.4)},
+        "rate",
+        two_arms,
+    ),
     "hyperbolic": Case(
         "intertemporal",
         {
@@ -135,11 +149,11 @@ def studies_of(
     place = names.index(parameter)
     found = []
     for n_people in N_PEOPLE:
-        for who in rng.permutation(N_POOL).reshape(-1, n_people):
+        for who in divided(pool.kind, n_people, rng):
             effects = pool.study_of(who, rng, N_EXCHANGES)
             by_name = {item.parameter: item for item in effects.effects}
             own = by_name.pop(parameter)
-            paired = ttest_rel(estimates[1, who], estimates[0, who])
+            plain = t_test(pool.kind, estimates, who)
             found.append(
                 {
                     "n_people": n_people,
@@ -149,10 +163,28 @@ def studies_of(
                     "others_covered": [_covers(item, 0.0) for item in by_name.values()],
                     "estimate": own.estimate,
                     "true": float(pool.true_effect[place]),
-                    "t_test": bool(paired.pvalue <= LEVEL),
+                    "t_test": plain <= LEVEL,
                 }
             )
     return found
+
+
+def divided(kind: Kind, n_people: int, rng: np.random.Generator) -> list[np.ndarray[Any, Any]]:
+    """Participants of each study into which a pool is divided; of groups, half of them from each."""
+    if kind == "condition":
+        return list(rng.permutation(N_POOL).reshape(-1, n_people))
+    half = N_POOL // 2
+    first, second = (rng.permutation(half).reshape(-1, n_people // 2) for _ in range(2))
+    return list(np.hstack([first, half + second]))
+
+
+def t_test(kind: Kind, estimates: np.ndarray[Any, Any], who: np.ndarray[Any, Any]) -> float:
+    """P of the t test of estimates, ``(n_conditions, n_pool)``: paired, or of Welch for two groups."""
+    if kind == "condition":
+        return float(ttest_rel(estimates[1, who], estimates[0, who]).pvalue)
+    own = estimates[0, who]
+    half = len(who) // 2
+    return float(ttest_ind(own[half:], own[:half], equal_var=False).pvalue)
 
 
 def _covers(effect: ParameterEffect, true: float) -> bool:
@@ -169,18 +201,20 @@ def _degrees(interval: tuple[float, float], error: float) -> float:
     return float(grid[np.abs(student.ppf(0.975, grid) - reach).argmin()])
 
 
-def one_pool(name: str, n_trials: int, size: float, number: int) -> list[dict[str, Any]]:
+def one_pool(
+    name: str, kind: Kind, n_trials: int, size: float, number: int
+) -> list[dict[str, Any]]:
     """Studies of one pool of participants."""
     rng = np.random.default_rng([n_trials, int(100 * size), number])
     theory, case = theory_of(name), CASES[name]
     with Laboratory(DOMAINS[case.domain], 1) as laboratory:
         pool = simulate_pool(
-            theory, case.stimuli(), laboratory, rng, kind="condition", parameter=case.parameter, size=size,
+            theory, case.stimuli(), laboratory, rng, kind=kind, parameter=case.parameter, size=size,
             n_trials=n_trials, n_pool=N_POOL,
         )  # fmt: skip
         fits = fit_each_person(read_program(theory.program), pool.trials, laboratory)
     scale = scale_of_parameter(case.parameter, theory.priors[case.parameter])
-    estimates = scale.to_scale(fits.parameters[case.parameter]).reshape(2, N_POOL)
+    estimates = scale.to_scale(fits.parameters[case.parameter]).reshape(-1, N_POOL)
     return studies_of(pool, case.parameter, estimates, rng)
 
 
@@ -189,7 +223,7 @@ def summary_of(studies: list[dict[str, Any]]) -> dict[str, Any]:
     held = [own for item in studies for own in item["others_covered"]]
     return {
         "names the parameter": _share([item["shown"] for item in studies]),
-        "paired t test of it": _share([item["t_test"] for item in studies]),
+        "t test of it": _share([item["t_test"] for item in studies]),
         "names another parameter": _share([bool(item["others"]) for item in studies]),
         "names any": _share([item["shown"] or bool(item["others"]) for item in studies]),
         "90% intervals that hold the change": _share([item["covered"] for item in studies]),
@@ -219,11 +253,13 @@ def main() -> None:
     """Simulate what is missing, and write the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--theory", choices=list(CASES), default="hyperbolic")
+    parser.add_argument("--kind", choices=("condition", "group"), default="condition")
     parser.add_argument("--pools", type=int, default=8)
     parser.add_argument("--trials", type=int, nargs="+", default=list(N_TRIALS))
     parser.add_argument("--sizes", type=float, nargs="+", default=list(SIZES))
     asked = parser.parse_args()
-    out = RESULTS / f"effects_on_{asked.theory}.json"
+    of = "" if asked.kind == "condition" else "_of_groups"
+    out = RESULTS / f"effects_on_{asked.theory}{of}.json"
     kept = json.loads(out.read_text()) if out.exists() else {"studies": []}
     studies: list[dict[str, Any]] = kept["studies"]
     done = {(item["pool"], item["n_trials"], item["size"]) for item in studies}
@@ -231,7 +267,10 @@ def main() -> None:
         if (number, n_trials, size) in done:
             continue
         settings = {"pool": number, "n_trials": n_trials, "size": size}
-        studies += [{**settings, **item} for item in one_pool(asked.theory, n_trials, size, number)]
+        studies += [
+            {**settings, **item}
+            for item in one_pool(asked.theory, asked.kind, n_trials, size, number)
+        ]
         kept = {
             "provenance": provenance(),
             "sizes": rows_of(studies, "size"),
