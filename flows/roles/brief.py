@@ -18,12 +18,18 @@ from lakatos.theories.discovery.roles.overview import (
     MOST_OF_OLDER,
     MOST_PREDICTED,
     people_exhibit,
+    predicted_shares,
     predictions_exhibit,
     standing_exhibit,
     study_exhibit,
     table_exhibits,
 )
 from lakatos.theories.discovery.roles.record import SuccessorTried, best_drafts
+from lakatos.theories.discovery.roles.scale_overview import (
+    people_on_scale,
+    shown_scale,
+    theories_on_scale,
+)
 from lakatos.theories.discovery.roles.statement import conjecture
 from lakatos.theories.engine.record import Diagnosis, TheoryScored
 from lakatos.traces.digest import Digest
@@ -88,6 +94,10 @@ def _tables_of_answers(known: RunEvidence, pair: tuple[Digest, Digest]) -> tuple
         scores = _scores_in(state, pair, name)
         most = MOST_OF_OLDER if tables else MOST_PREDICTED
         predicted = predictions_exhibit(known.domain, trials, digest, scores, name, most)
+        if lessons is None and shown_scale(known.domain) is not None:
+            shares = {of: predicted_shares(score) for of, score in scores.items()}
+            own.insert(0, people_on_scale(known.domain, trials, digest, name, place))
+            own.insert(1, theories_on_scale(known.domain, trials, digest, shares, name))
         tables.append([own[0], predicted, *own[1:]])
     return tuple(filter(None, chain.from_iterable(zip_longest(*tables))))
 

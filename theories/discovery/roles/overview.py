@@ -13,6 +13,12 @@ from scipy.special import entr
 from lakatos.experiments.task import Domain, Stimuli, Trials
 from lakatos.theories.discovery.roles.exhibit import PREDICTED, Exhibit, rounded, share_text
 from lakatos.theories.discovery.roles.option_name import option_names
+from lakatos.theories.discovery.roles.scale_overview import (
+    average_text,
+    average_words,
+    on_average,
+    shown_scale,
+)
 from lakatos.theories.discovery.roles.typed_claim import PEOPLE, ClaimFact, facts_in
 from lakatos.theories.engine.record import TheoryChecked, TheoryScored
 from lakatos.theories.engine.scoreboard import Scoreboard
@@ -74,19 +80,19 @@ def _table_part(
         lines.append(f"to every trial {given[0]}")
     if always:
         lines.append(f"in every trial: {always}")
-    lines.append(f"trial: what was shown; people's {_shares_of(trials)}")
+    lines.append(f"trial: what was shown; people's {_numbers_of(domain, trials)}")
 
     # The rows.
     facts = []
     n_answers = trials.totals.sum(axis=1)
     for row, words in zip(rows, shown, strict=True):
         own = f"; {given[row]}" if len(set(given)) > 1 else ""
-        lines.append(f"{row + 1}: {words}{own}; {_told(trials.proportions[row])}")
+        lines.append(f"{row + 1}: {words}{own}; {_told(domain, trials.proportions[row])}")
         answers = ClaimFact(
             "answers", float(n_answers[row]), PEOPLE, experiment=name, trial=row + 1
         )
         cells = {PEOPLE: trials.proportions[row]}
-        facts += [answers, *_facts_of_row(name, row, cells, _options_of(domain, trials))]
+        facts += [answers, *_facts_of_row(domain, name, row, cells)]
 
     title = f"experiment {name}"
     if n_parts > 1:
@@ -117,13 +123,14 @@ def predictions_exhibit(
     facts = [fact for _, told in scored for fact in told]
     rows, sizes = _most_missed_first(trials, list(scores.values()))
     lines.append(
-        f"trial: {_shares_of(trials)} of {'; '.join([PEOPLE, *scores])}; most missed by all of them first"
+        f"trial: {_numbers_of(domain, trials)} of {'; '.join([PEOPLE, *scores])}; most missed by all of them first"
     )
     for row in rows[:most]:
         cells = {PEOPLE: trials.proportions[row]}
         cells |= {theory: predicted_shares(score)[row] for theory, score in scores.items()}
-        lines.append(f"{row + 1}: {'; '.join(map(_told, cells.values()))}")
-        facts += _facts_of_row(name, row, cells, _options_of(domain, trials))
+        told = (_told(domain, shares) for shares in cells.values())
+        lines.append(f"{row + 1}: {'; '.join(told)}")
+        facts += _facts_of_row(domain, name, row, cells)
     if left := rows[most:]:
         within = rounded(float(sizes[left[0]]))
         lines.append(
@@ -133,14 +140,18 @@ def predictions_exhibit(
     return Exhibit(title, lines, digest, tuple(facts), PREDICTED)
 
 
-def _shares_of(trials: Trials) -> str:
+def _numbers_of(domain: Domain, trials: Trials) -> str:
+    """What the numbers in a row of a table are."""
+    scale = shown_scale(domain)
+    if scale is not None:
+        return average_words(scale)
     names = option_names(trials.n_options)
     return f"share of {' / '.join(names[-1:] if len(names) == 2 else names)}"
 
 
-def _options_of(domain: Domain, trials: Trials) -> list[tuple[str, str]]:
+def _options_of(domain: Domain, n_options: int) -> list[tuple[str, str]]:
     """Each option as claims call it, and what people read of it."""
-    names = option_names(trials.n_options)
+    names = option_names(n_options)
     return list(zip_longest(names, domain.options[: len(names)], fillvalue=""))
 
 
@@ -174,16 +185,20 @@ def _said_once(trials: Trials) -> list[str]:
 
 
 def _facts_of_row(
-    name: str,
-    row: int,
-    cells: Mapping[str, NDArray[np.float64]],
-    options: Sequence[tuple[str, str]],
+    domain: Domain, name: str, row: int, cells: Mapping[str, NDArray[np.float64]]
 ) -> list[ClaimFact]:
-    """What each share in a row of a table is a share of."""
+    """What each number in a row of a table is a number of."""
+    scale = shown_scale(domain)
+    if scale is not None:
+        return [
+            ClaimFact(quantity, value, of, experiment=name, trial=row + 1)
+            for of, shares in cells.items()
+            for quantity, value in on_average(scale, shares).items()
+        ]
     return [
         ClaimFact("share", float(share), of, "", name, row + 1, option, label, SHARE_DECIMALS)
         for of, shares in cells.items()
-        for (option, label), share in zip(options, shares, strict=True)
+        for (option, label), share in zip(_options_of(domain, len(shares)), shares, strict=True)
         if np.isfinite(share)
     ]
 
@@ -252,7 +267,10 @@ def predicted_shares(score: TheoryScored) -> NDArray[np.float64]:
     return told.reshape(-1, score.n_options)
 
 
-def _told(shares: NDArray[np.float64]) -> str:
+def _told(domain: Domain, shares: NDArray[np.float64]) -> str:
+    scale = shown_scale(domain)
+    if scale is not None:
+        return average_text(scale, shares)
     wanted = shares[1:] if len(shares) == 2 else shares
     return " ".join("?" if np.isnan(share) else share_text(float(share)) for share in wanted)
 
