@@ -361,9 +361,12 @@ def test_with_a_stopping_rule_sessions_are_held_look_by_look_and_withdrawn_ones_
 
 @pytest.mark.slow
 def test_a_model_that_only_refuses_gives_no_result_but_a_reason(tmp_path: Path) -> None:
-    refusing = LARGE.model_copy(update={"misbehaviour": ServerMisbehaviour(rates={"refusal": 1.0})})
+    def refuses_sessions(body: Mapping[str, Any], rng: np.random.Generator) -> str | None:
+        """The first request, before any session, is about rain."""
+        return None if "rain" in str(body["messages"]) else "I would rather not take part."
+
     with (
-        running(refusing) as served,
+        running(LARGE, refuses_sessions) as served,
         pytest.raises(FlowError, match="0 of 6 sessions of the language model"),
     ):
         run_study(small_study(**changes(served.base_url)), tmp_path / "refused", n_workers=1)
@@ -387,8 +390,19 @@ def test_an_exhausted_budget_stops_the_run_until_it_is_raised(tmp_path: Path) ->
         raise_budget(folder, Budget(requests=100))
         assert not isinstance(resume_run(folder, n_workers=1), AnswersAwaited)
     _, trace = read_state(folder)
-    assert spending_of(trace.journal.events()).total.requests == N_PEOPLE * (N_TRIALS + 2)
+    assert spending_of(trace.journal.events()).total.requests == 1 + N_PEOPLE * (N_TRIALS + 2)
     trace.close()
+
+
+@pytest.mark.slow
+def test_a_model_that_refuses_the_first_request_holds_no_session(tmp_path: Path) -> None:
+    refusing = LARGE.model_copy(update={"misbehaviour": ServerMisbehaviour(rates={"refusal": 1.0})})
+    with (
+        running(refusing) as served,
+        pytest.raises(FlowError, match="'anyone' refuses to write a sentence about rain"),
+    ):
+        run_study(small_study(**changes(served.base_url)), tmp_path / "refused", n_workers=1)
+    assert not records(tmp_path / "refused", SessionHeld)
 
 
 def test_a_server_that_is_not_there_is_found_out_before_anything_else(tmp_path: Path) -> None:
