@@ -43,6 +43,8 @@ PAIRS = (
     ("intertemporal", "hyperbolic", "fixed_cost", "same"),
     ("intertemporal", "magnitude_hyperbolic", "exponential", "own"),
     ("intertemporal", "proportional_difference", "hyperbolic", "counts"),
+    ("intertemporal", "proportional_difference", "exponential", "single"),
+    ("risky", "expected_utility", "expected_value", "single"),
     ("learning", "rescorla_wagner", "win_stay_lose_shift", "same"),
     ("learning", "perseveration", "averaging", "same"),
     ("learning", "two_rates", "random", "same"),
@@ -66,7 +68,7 @@ def responses(domain: str, truth: Theory, layout: str, lab: Laboratory, seed: in
     """What participants respond who follow a theory."""
     rng = np.random.default_rng(seed)
     kind = DOMAINS[domain]
-    n_trials = N_OWN if layout == "own" else N_TRIALS
+    n_trials = {"own": N_OWN, "single": N_PEOPLE * N_TRIALS}.get(layout, N_TRIALS)
     stimuli = kind.candidates(SPACES.get(domain, {}), rng, n_trials)
     if not kind.sequential:
         stimuli = with_random_sides(kind, stimuli, rng)
@@ -75,6 +77,8 @@ def responses(domain: str, truth: Theory, layout: str, lab: Laboratory, seed: in
         asked = np.zeros((N_PEOPLE, len(stimuli)), dtype=np.int64)
         for own in asked:
             own[rng.choice(len(stimuli), min(N_TRIALS, len(stimuli)), replace=False)] = 1
+    if layout == "single":
+        asked = np.repeat(np.eye(N_PEOPLE, dtype=np.int64), N_TRIALS, axis=1)
     (found,) = lab.simulate([truth], stimuli, N_PEOPLE, rng, n_draws=256, asked=asked)
     found = replace(found, experiment="1")
     return found.in_counts() if layout == "counts" else found
