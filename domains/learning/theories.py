@@ -178,7 +178,7 @@ RATE = (
     Mechanism(
         slot="rate",
         name="none",
-        clause="do not update the values of the options",
+        wording=Wording(clause="do not update the values of the options", taken_for_granted=True),
         learn="rate = 0.0 * paid",
         predictions=({"property": "ignores", "in": "last_reward"},),
         source="Baseline.",
@@ -459,7 +459,7 @@ CHOICE = (
         'p = p + parameters["exploration"][..., None] * random',
         parameters={"exploration": _rate(0.0, 1.0, "share of picks made to try something")},
         wording=Wording(
-            clause="choose the option with the highest value, and any option at random {exploration~}"
+            clause="choose the option with the highest value, but any option at random {exploration~}"
         ),
         source="Sutton & Barto (2018), Reinforcement Learning, section 2.2 (epsilon-greedy).",
     ),
