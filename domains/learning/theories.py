@@ -178,7 +178,7 @@ RATE = (
     Mechanism(
         slot="rate",
         name="none",
-        wording=Wording(clause="do not update the values of the options", taken_for_granted=True),
+        clause="do not update the values of the options",
         learn="rate = 0.0 * paid",
         predictions=({"property": "ignores", "in": "last_reward"},),
         source="Baseline.",
