@@ -186,10 +186,11 @@ class EffectsOnParameters(Result):
         return table
 
     def _table(self, name: str, found: ParameterEffects) -> Table:
-        table = Table(
-            "parameter", "effect", "estimate (95%)", "without it", "with it (95%)", "unit", "p, corrected",
-            title=escape(f"{name}: {found.formula.text} ({found.n_people} participants)"),
-        )  # fmt: skip
+        table = Table(title=escape(f"{name}: {found.formula.text} ({found.n_people} participants)"))
+        for head in ("parameter", "effect"):
+            table.add_column(head, no_wrap=True)
+        for head in ("estimate (95%)", "without it", "with it (95%)", "p, corrected"):
+            table.add_column(head)
         flat = flat_parameters(found)
         for item in found.effects:
             low, high = item.interval
@@ -200,8 +201,9 @@ class EffectsOnParameters(Result):
                 escape(item.label),
                 f"{item.estimate:+.3g} ({low:+.3g} to {high:+.3g}) {SCALES[item.scale.kind]}",
                 f"{start:.3g}",
-                f"{end:.3g} ({start + change_low:.3g} to {start + change_high:.3g})",
-                escape(item.scale.unit),
+                escape(
+                    f"{end:.3g} ({start + change_low:.3g} to {start + change_high:.3g}) {item.scale.unit}"
+                ).rstrip(),
                 "–" if item.p is None else p_in_words(item.p).removeprefix("p ").removeprefix("= "),
             )
         return table

@@ -905,7 +905,8 @@ def _range_in_words(prior: Prior, form: str) -> str:
         low, high = (int(np.ceil(_quantile(prior, share))) for share in (0.1, 0.9))
         return "once or twice in a row" if high == 2 else f"{low} to {high} times in a row"
     if form == "%":
-        return f"{ends[0].removeprefix('less than ')[:-1]} to {ends[1]}"
+        is_tiny = ends[0].startswith("less than")
+        return f"up to {ends[1]}" if is_tiny else f"{ends[0][:-1]} to {ends[1]}"
     return f"{ends[0]} to {ends[1]}"
 
 

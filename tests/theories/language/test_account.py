@@ -619,6 +619,14 @@ def test_all_numbers_of_parentheses_with_a_range_are_ranges() -> None:
     )
 
 
+def test_a_range_of_percentages_from_below_one_percent_has_an_upper_end_alone() -> None:
+    share = Wording("expect a burst ({rate%} of pumps)")
+    low = {"rate": learned(0.005, 0.02, low=0.0, high=0.3, doubt=0.01)}
+    assert tell_clause(share, low).text == (
+        "expect a burst (up to 4% of pumps for the middle 80% of people)"
+    )
+
+
 def test_objects_of_one_verb_are_listed_whatever_their_number_and_three_anchors_are_averaged() -> (
     None
 ):
