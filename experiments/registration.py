@@ -40,6 +40,10 @@ EXISTING = {
     "populations have been fitted to the responses that this plan requires.",
 }
 """Words by source of participants; a file of the study's own is ``own file``."""
+NOT_PEOPLE = ("simulated", "language_model")
+"""Sources of responses of which no person gave one."""
+BLINDING = "Participants see their own trials and no theory; responses are not handled by hand."
+WITHOUT_PEOPLE = "Not applicable, because no person takes part. Responses are not handled by hand."
 NO_DATA = "Registration prior to creation of data: no participant has taken part."
 ASKED = (
     "This text was exported after data collection began, so data may exist. Its content was frozen before the first "
@@ -76,7 +80,7 @@ def registration(
         question: That the study asks.
         source: Of the participants, as in a study file; ``own file`` where they are archival and stand in one.
         asked: Whether people have been asked by now, so that the text may not say that there are no data.
-        said: What each theory says, by digest.
+        said: What each theory claims, by digest, without estimates of its parameters.
         manner: How trials are given, in sentences: practice, breaks, time limits, conditions.
         n_answers: Answers that are there, of an archive or a file.
     """
@@ -133,6 +137,7 @@ class PlanWords:
     existing: str
     """Whether there are data already."""
     collection: str
+    blinding: str
     manner: Sequence[str]
     exclusions: str
     frozen: str
@@ -217,6 +222,7 @@ def _plan_words(
         rationale=_powers(plan),
         existing=EXISTING.get(source, ASKED if asked else NO_DATA),
         collection=HOW.get(source, source),
+        blinding=WITHOUT_PEOPLE if source in NOT_PEOPLE else BLINDING,
         manner=manner,
         exclusions=" ".join(plan.exclusion_rules or ["None; every response is included."]),
         frozen=(
@@ -240,7 +246,11 @@ def _osf_prereg(
     parts: PlanWords, plan: Preregistration, title: str, question: str
 ) -> dict[str, dict[str, str]]:
     """The plan under the headings of the OSF's preregistration."""
-    explained = "There are none." if parts.is_before_data else parts.existing
+    explained = parts.existing
+    if parts.is_before_data:
+        explained = "There are none."
+    elif parts.existing == ASKED:
+        explained = "None existed when this plan was frozen."
     return {
         "Study Information": {
             "Title": title,
@@ -249,7 +259,7 @@ def _osf_prereg(
         },
         "Design Plan": {
             "Study type": "Experiment",
-            "Blinding": "Participants see their own trials and no theory; responses are not handled by hand.",
+            "Blinding": parts.blinding,
             "Is there any additional blinding in this study?": "No.",
             "Study design": parts.manipulated,
             "Randomization": parts.order,

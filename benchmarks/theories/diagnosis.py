@@ -61,9 +61,9 @@ SLOPES = (
     "conflict",
     "n_cues_favouring",
 )
-BENDS = ("level", "weighted_difference", "unevenness_difference")
+BENDS = ("level", "difference_weighted_by_validity", "unevenness_difference")
 PAIRS = (
-    ("level", "weighted_difference"),
+    ("level", "difference_weighted_by_validity"),
     ("level", "best_cue_favours"),
     ("level", "unevenness_difference"),
 )
@@ -129,7 +129,7 @@ def plant(rule: str, rng: np.random.Generator) -> World:
         a, b = PAIRS[rng.integers(len(PAIRS))]
         column = lambda f: standard(f[a]) * standard(f[b])  # noqa: E731
     elif rule == "extremity":
-        column = lambda f: standard(f["weighted_difference"])  # noqa: E731
+        column = lambda f: standard(f["difference_weighted_by_validity"])  # noqa: E731
         low, high = population(rule)
         people = spread(low * np.exp(strength), high * np.exp(strength))
     elif rule == "region":
@@ -140,7 +140,7 @@ def plant(rule: str, rng: np.random.Generator) -> World:
 
 
 def evidence_of(features: dict[str, Array]) -> Array:
-    return 1.5 * features["weighted_difference"]
+    return 1.5 * features["difference_weighted_by_validity"]
 
 
 def answer(

@@ -416,9 +416,7 @@ PATIENCE = (
             "halving": log_uniform(0.1, 20.0, SECONDS, "when the bounds are half as far apart")
         },
         wording=Wording(
-            clause=(
-                "lower their decision bound with time, fastest at first (to half after {halving} s)"
-            ),
+            clause=("lower their decision bound exponentially with time (half-life {halving} s)"),
             label="early falling bounds",
         ),
         source=CHURCHLAND,

@@ -203,7 +203,10 @@ BELIEF = (
     Mechanism(
         slot="belief",
         name="a simple opponent",
-        clause="respond to an opponent who favours the column with the higher mean payoff for that player",
+        clause=(
+            "choose the row that is best against an opponent who favours the column with the higher mean payoff for "
+            "that player"
+        ),
         code='chance = reply(across, chance, parameters["other_strictness"], xp)',
         parameters={"other_strictness": STRICT},
         repairs=REPLIES,
@@ -213,7 +216,10 @@ BELIEF = (
     Mechanism(
         slot="belief",
         name="an opponent who thinks ahead",
-        clause="respond to an opponent who expects them to take the row that pays more on average",
+        clause=(
+            "choose the row that is best against an opponent who expects them to take the row that pays more on "
+            "average"
+        ),
         code="""
         strictness = parameters["other_strictness"]
         chance = reply(across, reply(up, chance, strictness, xp), strictness, xp)
@@ -278,7 +284,7 @@ BELIEF = (
         name="equilibrium",
         clause=(
             "choose the better row more often, given correct expectations of the other player's choice "
-            "probabilities, and expect the same of the other player"
+            "probabilities, and expect the same of the other player (quantal response equilibrium)"
         ),
         code="""
         strictness, rows = parameters["other_strictness"], chance

@@ -330,7 +330,7 @@ class IntertemporalDomain(OneShot):
             "today_difference": today[:, 1] - today[:, 0],
             "today_possible": today.max(axis=1),
             "longest_delay": longest,
-            "log_magnitude": np.log10(larger),
+            "log_larger_amount": np.log10(larger),
             "roundness_difference": np.asarray(_roundness(x[:, 1]) - _roundness(x[:, 0])),
             "losses_present": (x < 0).any(axis=1).astype(np.float64),
             "dominance": dominance(stimuli).astype(np.float64),

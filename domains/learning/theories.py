@@ -459,7 +459,7 @@ CHOICE = (
         'p = p + parameters["exploration"][..., None] * random',
         parameters={"exploration": _rate(0.0, 1.0, "share of picks made to try something")},
         wording=Wording(
-            clause="choose the option with the highest value, and any option at random {exploration~}"
+            clause="choose the option with the highest value, but any option at random {exploration~}"
         ),
         source="Sutton & Barto (2018), Reinforcement Learning, section 2.2 (epsilon-greedy).",
     ),

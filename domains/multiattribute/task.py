@@ -297,8 +297,8 @@ class MultiattributeDomain(OneShot):
         Ratings are shares of ``rating_max``. ``best_cue_favours`` is the side of the most valid cue and
         ``first_difference_favours`` that of the most valid cue on which the products differ; ``conflict`` is the
         latter where most cues point the other way, and 0 elsewhere. A product is ``middling`` whose mean rating is near
-        half the maximum, and its ratings are ``extreme`` by their mean distance from there; ``best_two`` are the most
-        valid cues; ``odd`` features compare whether a number is odd.
+        half the maximum, and its ratings are ``extreme`` by their mean distance from there; ``best_cues`` are the
+        two most valid; ``odd`` features compare whether a number is odd.
         """
         ratings, validities = numeric(stimuli["ratings"]), numeric(stimuli["validities"])
         share = ratings / stimuli["rating_max"][:, None, None]
@@ -380,8 +380,8 @@ def _advantages(share: Array, validities: Array, by_validity: Array) -> dict[str
         "best_cue_favours": ordered[:, 0],
         "first_difference_favours": first,
         "n_cues_favouring": majority,
-        "weighted_difference": (validities * difference).sum(axis=1),
-        "above_chance_difference": ((validities - 0.5) * difference).sum(axis=1),
+        "difference_weighted_by_validity": (validities * difference).sum(axis=1),
+        "difference_weighted_above_chance": ((validities - 0.5) * difference).sum(axis=1),
         "total_difference": difference.sum(axis=1),
         "largest_difference": difference[np.arange(len(difference)), largest],
         "conflict": np.where(first * majority < 0, first, 0.0),
@@ -434,8 +434,8 @@ def _shapes(share: Array, by_validity: Array) -> dict[str, Array]:
         "extreme_ratings_difference": _b_minus_a(np.abs(share - 0.5).mean(axis=2)),
         "symmetry_difference": -_b_minus_a(np.abs(share - share[..., ::-1]).mean(axis=2)),
         "smoothness_difference": -_b_minus_a(np.abs(np.diff(share, axis=2)).sum(axis=2)),
-        "best_two_both_difference": _b_minus_a(best * second),
-        "best_two_unlike_difference": _b_minus_a(np.abs(best - second)),
+        "difference_on_both_best_cues": _b_minus_a(best * second),
+        "difference_in_unlike_best_cues": _b_minus_a(np.abs(best - second)),
     }
 
 

@@ -185,7 +185,7 @@ STRENGTH = (
         Wording(
             clause=(
                 "accumulate evidence at a rate that saturates with the strength of the stimulus "
-                "(half of its maximum at {half} times the strongest stimulus)"
+                "(half-saturation at {half} times the strongest stimulus)"
             ),
             label="saturation",
         ),
@@ -284,7 +284,7 @@ PATIENCE = (
         '1 / (1 + t / parameters["halving"][..., None])',
         "halving",
         log_uniform(0.1, 40.0, SECONDS, "when the bounds are half as far apart"),
-        "lower their decision bound with time, fastest at first (to half after {halving} s)",
+        "lower their decision bound exponentially with time (half-life {halving} s)",
         "urgency",
         CHURCHLAND,
     ),

@@ -109,7 +109,7 @@ chance = parameters["first_belief"] + (1 - left) * (made > 0) * (
         },
         wording=Wording(
             clause="update a belief about how often a pump bursts the balloon by a constant proportion of each "
-            "prediction error ({learning_rate%}), so that recent pumps count most",
+            "prediction error ({learning_rate%}), so that recent pumps count more",
             label="recent bursts",
         ),
         repairs=("position",),
@@ -233,7 +233,7 @@ EVALUATION = (
         wording=Wording(clause="stop near a target ({boldness} pumps)"),
         beside=(
             ("belief",),
-            "set a target for each balloon, the more pumps, the rarer they believe bursts to be",
+            "set a higher target for a balloon, the rarer they believe bursts to be",
         ),
         rests_on=("choice:logistic",),
         source=f"{RAVENZWAAIJ}; {WALLSTEN}",

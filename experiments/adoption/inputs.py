@@ -23,10 +23,11 @@ from lakatos.experiments.adoption.mapping import AnswerColumns, leaves_of
 from lakatos.experiments.adoption.names import ORDER, SIDES, words_of
 from lakatos.experiments.adoption.side_columns import SIDE
 from lakatos.experiments.task import Domain, Stimuli, Trials
+from lakatos.traces.wording import in_a_list
 
 Array = NDArray[Any]
 NOT_CONSIDERED = {
-    SIDES: "preferences for a place and repetitions of a place",
+    SIDES: "effects of the options' positions",
     ORDER: "effects of earlier trials",
 }
 """What cannot be tested without each, in words; kinds of tasks have more, see `StimulusLayout.inputs`."""
@@ -276,7 +277,7 @@ def _of_places(
                 told.setdefault(place, []).append(layout.always.get(name, usual)[is_highest])
     for place, words in told.items():
         yield Confound(
-            f"option {place + 1} is always {' and '.join(words[:MOST_NAMED])}",
+            f"option {place + 1} is always {in_a_list(words[:MOST_NAMED])}",
             "a bias towards its position cannot be separated from a preference for it",
             SIDES,
             words[0] if place == 0 else "",

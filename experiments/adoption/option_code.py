@@ -116,7 +116,7 @@ def code_of_cells(
         code = {cell: zero_or_one[number] for cell, number in truth.items()}
         words = sorted(truth, key=lambda cell: truth[cell])
         notes.append(
-            f"{column}: {words[0].casefold()} is the first option and {words[-1].casefold()} the second"
+            f"{column}: {words[0].casefold()} is taken for the first option and {words[-1].casefold()} for the second"
         )
     else:
         numbers = {cell: int(cell) for cell in said if WHOLE_NUMBER.fullmatch(cell)}
@@ -164,7 +164,7 @@ def _by_number(
     name, found = cells.name, set(numbers.values())
     from_zero, from_one = set(range(n_options)), set(range(1, n_options + 1))
     if n_options == 2 and found == {-1, 1}:
-        notes.append(f"{column}: -1 is the first option and 1 the second")
+        notes.append(f"{column}: -1 is taken for the first option and 1 for the second")
         return _written(numbers, {-1: 0, 1: 1})
     if found and found <= from_one and n_options in found:
         notes.append(f"responses 1 to {n_options} are the options in their order")

@@ -11,6 +11,7 @@ import inspect
 import json
 import os
 import re
+import sys
 import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -220,12 +221,12 @@ def show(
 
 
 def _write_table(table: Any, out: Path | None) -> None:
-    """Write a data frame as CSV: to a file, or to the standard output."""
+    """Write a data frame as CSV: to a file, or to the standard output, where a terminal shows three digits."""
     from lakatos.flows.report.spreadsheet import csv_of
     from lakatos.traces.artifact import write_whole
 
     if out is None:
-        write(csv_of(table))
+        write(csv_of(table, is_short=sys.stdout.isatty()))
         return
     write_whole(out, csv_of(table).encode())
     Console(soft_wrap=True).print(f"written: {escape(str(out))}")

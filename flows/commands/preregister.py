@@ -14,7 +14,7 @@ from lakatos.experiments.registration import registration, to_markdown
 from lakatos.flows.argument import Argument, RunFolder
 from lakatos.flows.errors import UnusableError
 from lakatos.flows.result import PlainText
-from lakatos.flows.run.evidence import theory_of
+from lakatos.flows.run.evidence import form_of
 from lakatos.flows.run.run import read_state
 from lakatos.flows.run.state import RunState
 from lakatos.flows.run.study import CampaignConfig
@@ -46,7 +46,7 @@ def registration_of(folder: Path, experiment: str = "") -> dict[str, Any]:
         then, frozen = read_state(folder, plan.digest)
         with frozen:
             said = {
-                digest: theory_of(frozen.artifacts, then, digest).claim
+                digest: form_of(frozen.artifacts, then, digest).claim
                 for digest in then.theories.checked
             }
         people = state.campaign.config.participants

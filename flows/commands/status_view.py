@@ -131,13 +131,13 @@ def _line(folder: Path, summary: RunSummary) -> Iterator[Shown]:
 
 def _briefly(folder: Path, summary: RunSummary) -> Table:
     """A run in one line, cut where the screen ends; `lakatos status RUN` says the rest."""
-    told = summary.waiting or summary.verdict
-    text = (
-        f"[bold]{escape(folder.name)}[/bold]  {summary.line}{f': {escape(told)}' if told else ''}"
-    )
+    parts = [f"[bold]{escape(folder.name)}[/bold]", summary.how]
+    if summary.leader:  # first, because the end of the line may be cut
+        parts[-1] += f": {escape(summary.leader)}"
+    parts.append(summary.counts + (f": {escape(summary.waiting)}" if summary.waiting else ""))
     line = Table.grid()
     line.add_column(no_wrap=True, overflow="ellipsis")
-    line.add_row(text)
+    line.add_row("  ".join(parts))
     return line
 
 

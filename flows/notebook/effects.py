@@ -65,6 +65,8 @@ if TYPE_CHECKING:
 
 LEAST_RESOLVED = 0.3
 """Share of a parameter's variance that responses resolve, below which its intervals are said to be too narrow."""
+FLAT_MARK = "†"
+"""Marks parameters in a table that responses hardly inform."""
 SCALES = {"log": "log", "logit": "log odds", "plain": "plain"}
 
 
@@ -184,38 +186,50 @@ class EffectsOnParameters(Result):
         return table
 
     def _table(self, name: str, found: ParameterEffects) -> Table:
-        table = Table(
-            "parameter", "effect", "estimate (95%)", "in its own unit, without and with it (95%)", "p",
-            title=escape(f"{name}: {found.formula.text} ({found.n_people} participants)"),
-        )  # fmt: skip
+        table = Table(title=escape(f"{name}: {found.formula.text} ({found.n_people} participants)"))
+        for head in ("parameter", "effect"):
+            table.add_column(head, no_wrap=True)
+        for head in ("estimate (95%)", "without it", "with it (95%)", "p, corrected"):
+            table.add_column(head)
+        flat = flat_parameters(found)
         for item in found.effects:
             low, high = item.interval
             start, end = item.in_unit
             _, change_low, change_high = item.change
-            unit = f" {item.scale.unit}" if item.scale.unit else ""
             table.add_row(
-                escape(item.parameter),
+                escape(item.parameter + FLAT_MARK * (item.parameter in flat)),
                 escape(item.label),
                 f"{item.estimate:+.3g} ({low:+.3g} to {high:+.3g}) {SCALES[item.scale.kind]}",
+                f"{start:.3g}",
                 escape(
-                    f"{start:.3g} and {end:.3g} ({start + change_low:.3g} to {start + change_high:.3g}){unit}"
-                ),
+                    f"{end:.3g} ({start + change_low:.3g} to {start + change_high:.3g}) {item.scale.unit}"
+                ).rstrip(),
                 "–" if item.p is None else p_in_words(item.p).removeprefix("p ").removeprefix("= "),
             )
         return table
 
 
-def flat_in_words(found: ParameterEffects) -> list[str]:
-    """A sentence for each tested parameter of which responses say little, so that its interval can be too narrow.
+def flat_parameters(found: ParameterEffects) -> dict[str, float]:
+    """Tested parameters that responses hardly inform, with the mean reliability of their individual estimates.
 
-    The population's covariance is taken as known, and of such a parameter it decides most of what a cell's value is.
+    The population's covariance is taken as known, and of such a parameter it decides most of what a cell's value is,
+    so that its interval can be too narrow.
     """
     resolved = found.posteriors.reliability()[found.used].mean(axis=0)
     tested = {item.parameter for item in found.effects}
-    return [
-        f"{scale.name}: the reliability of individual estimates is {share:.2f}; its intervals can be too narrow."
+    return {
+        scale.name: share
         for scale, share in zip(found.posteriors.scales, resolved.tolist(), strict=True)
         if scale.name in tested and share < LEAST_RESOLVED
+    }
+
+
+def flat_in_words(found: ParameterEffects) -> list[str]:
+    """A sentence for each of the `flat_parameters`."""
+    return [
+        f"{FLAT_MARK} {name} cannot be estimated for each participant (reliability {share:.2f}); its intervals can be "
+        "too narrow."
+        for name, share in flat_parameters(found).items()
     ]
 
 
@@ -417,8 +431,8 @@ def _powers_of(
         )
     if min(people, default=FEWEST) < FEWEST or min(trials, default=1) < 1:
         raise TrialsError(
-            f"a study of {min(people)} participants with {min(trials)} trials each cannot be planned; an effect needs "
-            f"{FEWEST} participants, and a participant 1 trial."
+            f"a study of {min(people)} participants with {min(trials)} trials each cannot be planned; effects need at "
+            f"least {FEWEST} participants with 1 trial each."
         )
     for form in forms.values():
         check_parameters(form, parameters)

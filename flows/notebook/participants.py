@@ -65,8 +65,8 @@ class FittedParticipants(FittedTheory):
       Bayes, or MAP); ``NAME_mean``, the posterior mean, taken on the parameter's scale; ``NAME_low`` and ``NAME_high``,
       the middle 95% of that posterior, which allows for the uncertainty of the population. They are NaN where fewer
       than 40 effective draws represent a participant.
-    - ``flags``: parameters whose most likely value is at the limit of its range, or of which responses say next to
-      nothing (flat); few effective draws; of a participant none of whose responses are read, the reason (excluded).
+    - ``flags``: parameters that responses hardly inform (not identified), or whose most likely value is at the limit
+      of its range; few effective draws; of a participant none of whose responses are read, the reason (excluded).
 
     Report ``_mean`` with its interval. Use ``_ml`` where estimates of participants must not depend on one another, as
     in a regression on a predictor: shrinkage pulls groups together; better still, use `effects`.

@@ -238,13 +238,23 @@ def _walk(value: Any, key: str) -> Iterator[tuple[str, Any]]:
         yield key, value
 
 
+def _plain(value: Any) -> str:
+    """A name, names or codes as a sentence lists them."""
+    if isinstance(value, dict):
+        return ", ".join(f"{key}: {_plain(item)}" for key, item in value.items())
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_plain, value))
+    return str(value)
+
+
 def _assumed(found: TableDescription) -> Iterator[str]:
-    yield f"these are trials of the domain {found.domain!r}"
+    yield f"kind of task = {found.domain}"
     value = found.mapping.model_dump(exclude_defaults=True)
     attributes = value.pop("attributes", ())
-    for key, item in value.items():
+    parts = value.pop("stimulus", {})
+    for key, item in (value | parts).items():
         if item != OPEN_QUESTION:
-            yield f"{key} = {item}"
+            yield f"{key} = {_plain(item)}"
     if attributes:
         yield f"{', '.join(attributes)}: attribute of participants; kept in the file, not used by theories"
     yield from found.odd

@@ -124,7 +124,8 @@ def ratio_of_verdict(reading: RunReading) -> str:
     )
     return (
         "The probability that the leading theory gives to a response is on average (geometric mean) "
-        f"{value} times that of {reading.label(concluded.rival).name} (95% interval {low} to {high}{chosen})."
+        f"{value} times that of {reading.label(concluded.rival).name} (95% interval {low} to {high}{chosen}; "
+        f"{concluded.basis})."
     )
 
 

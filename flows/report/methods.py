@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from lakatos import __version__
-from lakatos.experiments.adoption.layouts import layout_of
 from lakatos.experiments.interval import LEAST_UNITS
 from lakatos.flows.report.course import kinds_of_trials
 from lakatos.flows.report.experiment_facts import people_facts
@@ -46,9 +45,7 @@ def _participants(reading: RunReading) -> str:
         whose = f" of {size} {reading.answerers}"
     hidden = f", and {n_sealed:,} to sealed trials" if n_sealed else ""
     analysed = f"We analysed {plural(n_responses, 'response')}{whose}"
-    layout = layout_of(reading.domain)
-    kind = layout.kind if layout else ""
-    task = f"({kind or 'task: ' + reading.config.domain.replace('_', ' ')})"
+    task = f"({reading.kind_of_task})"
     came = " They had been collected before this study" if reading.is_collected_before else ""
     if reading.is_of_file:
         parts = plural(len(collected), "part")

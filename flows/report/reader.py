@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from lakatos.experiments.adoption.layouts import layout_of
 from lakatos.experiments.design import design_from_json
 from lakatos.experiments.record import DesignChosen, PairPower
 from lakatos.experiments.task import Design, Domain, Trials
@@ -260,6 +261,12 @@ class RunReading:
         if self.simulated:
             return "simulated participants"
         return "sessions of a language model" if self.model else "participants"
+
+    @property
+    def kind_of_task(self) -> str:
+        """The kind of task in words; its name where no words are known."""
+        layout = layout_of(self.domain)
+        return (layout.kind if layout else "") or self.config.domain.replace("_", " ")
 
     @property
     def missing(self) -> Counter[str]:

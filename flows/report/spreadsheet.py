@@ -29,10 +29,20 @@ def safe_cell(value: Any) -> Any:
     return f"'{text}" if text.startswith(FORMULA) else text
 
 
-def csv_of(table: pd.DataFrame) -> str:
-    """A table as CSV, every text in it and above it as `safe_cell` has it."""
+def short_number(value: float) -> str:
+    """A number with three significant digits, whole from 1,000 on."""
+    return f"{value:.3g}" if abs(value) < 999.5 else f"{value:.0f}"
+
+
+def csv_of(table: pd.DataFrame, *, is_short: bool = False) -> str:
+    """A table as CSV, every text in it and above it as `safe_cell` has it.
+
+    Args:
+        table: Any.
+        is_short: Whether fractions are shown as `short_number` has them, for somebody who reads them on a screen.
+    """
     safe = table.rename(columns=safe_cell)
     for place, kind in enumerate(safe.dtypes):
         if kind.kind not in NUMBERS:
             safe.isetitem(place, safe.iloc[:, place].map(safe_cell, na_action="ignore"))
-    return str(safe.to_csv(index=False))
+    return str(safe.to_csv(index=False, float_format=short_number if is_short else None))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 from rich.table import Table
@@ -129,7 +129,10 @@ class WhyAnswer(Result):
 
     def tree(self, depth: int = 0) -> Iterator[str]:
         """The tree as text, one line a record; of what lies deeper than ``depth``, its size. 0 for everything."""
-        yield from _lines(self.reason, "", "", depth or sys.maxsize)
+        reason = self.reason
+        if len(self.brief) > 1:  # which has said it
+            reason = replace(reason, words=shortened(reason.words, WIDTH))
+        yield from _lines(reason, "", "", depth or sys.maxsize)
 
 
 def _people_of_tables(tables: Sequence[Event]) -> int:
@@ -282,8 +285,8 @@ def _lines(reason: RecordReason, first: str, rest: str, depth: int) -> Iterator[
     if depth <= 1 and reason.because:
         below = list(_below(reason))
         responses = dict.fromkeys(item.words for item in below if item.kind in RESPONSES)
-        what = shortened("; ".join(responses), WIDTH)
-        yield f"{rest}└─ … rests on {plural(len(below), 'record')} further down: {what}"
+        what = f": {shortened('; '.join(responses), WIDTH)}" if responses else ""
+        yield f"{rest}└─ … rests on {plural(len(below), 'further record')}{what}"
         return
     for place, item in enumerate(reason.because):
         last = place + 1 == len(reason.because) and not reason.n_left

@@ -182,12 +182,44 @@ def _checked(body: Body, words: RecordWords) -> str:
 
 
 def _scored(body: Body, words: RecordWords) -> str:
-    units = body.get("frozen") or body.get("left_out") or body["declared"]
+    how, units = next((how, body[field]) for field, how in _SCORED.items() if body.get(field))
     mean = sum(units["log_predictive"]) / sum(units["n_choices"])
-    how = "with predictions frozen before" if body.get("frozen") else "with its declared population"
+    # The name, which may be long, stands last: it may be cut.
     return (
-        f"{words.theory(body)} predicted the responses of experiment {told_experiment(body['experiment'])} at "
-        f"{fixed(mean)} nats per choice, {how}"
+        f"experiment {told_experiment(body['experiment'])} predicted at {fixed(mean)} nats per choice ({how}) by "
+        f"{words.theory(body)}"
+    )
+
+
+_SCORED = {
+    "frozen": "frozen predictions",
+    "left_out": "parameters estimated from other data",
+    "declared": "declared ranges of parameters",
+}
+"""By field of a score, where its predictions come from; the strictest first."""
+
+
+def _sealed_scored(body: Body, words: RecordWords) -> str:
+    total = sum(sum(one["log_predictive"]) for one in body["scores"])
+    mean = total / sum(sum(one["n_choices"]) for one in body["scores"])
+    return f"sealed trials predicted at {fixed(mean)} nats per choice by {words.theory(body)}"
+
+
+def _followed(body: Body, words: RecordWords) -> str:
+    leader = words.theory(body, "leader")
+    if body["moved"] is None:
+        return f"predictions of the leading theory kept for comparison: {leader}"
+    return (
+        f"predicted proportions of the leading theory changed by {body['moved']:.3f} (root mean square) since the last "
+        f"cycle: {leader}"
+    )
+
+
+def _compared_with_truth(body: Body, words: RecordWords) -> str:
+    nearest = min(body["pool"], key=lambda theory: body["pool"][theory])
+    return (
+        f"closest to the hidden rule, with a mean squared error of {body['pool'][nearest]:.5f}: "
+        f"{words.theory({'theory': nearest})}"
     )
 
 
@@ -247,7 +279,7 @@ def _settled(body: Body, words: RecordWords) -> str:
 
 
 def _closed(body: Body, words: RecordWords) -> str:
-    stop = f". {words.renamed(body['stop'])}" if body["stop"] else ""
+    stop = f"; {words.renamed(body['stop'])}" if body["stop"] else ""
     return f"cycle {body['cycle']} ended with {words.theory(body, 'leader')} leading{stop}"
 
 
@@ -289,6 +321,20 @@ _SENTENCES: Mapping[str, Callable[[Body, RecordWords], str]] = {
     "theory_failed": lambda body, words: f"{words.theory(body)} failed: {body['reason']}",
     "theory_compared": lambda body, words: f"{words.theory(body)}: {body['text']}",
     "theory_scored": _scored,
+    "sealed_scored": _sealed_scored,
+    "theory_fitted": lambda body, words: f"parameters estimated: {words.theory(body)}",
+    "population_relearned": lambda body, words: (
+        f"parameters estimated again, from all responses: {words.theory(body)}"
+    ),
+    "theories_told": lambda body, words: (
+        f"final names and claims of {plural(len(body['names']), 'theory')}"
+    ),
+    "theories_mapped": lambda body, words: (
+        f"map of {plural(len(body['theories']), 'theory')} by their predictions"
+    ),
+    "theory_won": lambda body, words: f"kept for later studies: {body['name']}",
+    "leader_followed": _followed,
+    "truth_compared": _compared_with_truth,
     "design_chosen": _designed,
     "preregistration": lambda body, words: (
         f"experiment {told_experiment(body['experiment'])}: predictions of "

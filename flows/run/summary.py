@@ -43,6 +43,8 @@ class RunSummary:
     """Whom it waits for; empty if for nobody."""
     verdict: str
     """Empty before there is one."""
+    leader: str
+    """Name of the theory that the verdict names; empty before there is one."""
     one_by_one: bool
     """Whether people answer it one by one, whose limits may pass while nothing is written."""
     standings: tuple[tuple[str, ...], ...]
@@ -50,9 +52,14 @@ class RunSummary:
 
     @property
     def line(self) -> str:
+        """How far it is, and the counts."""
+        return f"{self.how}  {self.counts}"
+
+    @property
+    def counts(self) -> str:
         """The counts in words."""
         return (
-            f"{self.how}  {plural(self.n_experiments, 'experiment')}, {plural(self.n_rivals, 'theory')}, "
+            f"{plural(self.n_experiments, 'experiment')}, {plural(self.n_rivals, 'theory')}, "
             f"{plural(self.n_records, 'event')}"
         )
 
@@ -85,6 +92,9 @@ def summary_of(state: RunState, head: tuple[int, str], waiting: str) -> RunSumma
         *head,
         waiting=waiting,
         verdict=state.campaign.concluded.record.text if state.campaign.concluded else "",
+        leader=state.theories.name(state.campaign.concluded.record.leader)
+        if state.campaign.concluded
+        else "",
         one_by_one=bool(config and config.source.one_by_one),
         standings=_standings(state),
     )

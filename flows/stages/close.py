@@ -120,7 +120,7 @@ def _reason_to_stop(
     settings = evidence.config.stop
     since = 0 if improved else 1 + _stalled(evidence.state)
     if cycle >= settings.cycles:
-        return f"budget: {plural(settings.cycles, 'cycle')}"
+        return f"the preset number of cycles was reached: {plural(settings.cycles, 'cycle')}"
     if cycle < settings.least_cycles:
         return ""
     if since >= settings.patience:

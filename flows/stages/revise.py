@@ -196,7 +196,7 @@ class WorkTold:
             self._what, self._begun = what, (now, share)
         elif 1 > share > self._begun[1]:
             pace = (now - self._begun[0]) / (share - self._begun[1])
-            said += f", about {duration(pace * (1 - share))} left"
+            said += f", about {duration(max(pace * (1 - share), 1.0))} left"
         self.progress.stage(self.cycle, "revise", said)
 
 

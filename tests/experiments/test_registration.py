@@ -90,4 +90,19 @@ def test_a_text_written_after_people_were_asked_does_not_say_that_there_are_no_d
     assert "no data have been collected" not in text
     assert "There are none." not in text
     assert "no participant has taken part" not in text
-    assert text.count("after data collection began") == 3
+    assert text.count("after data collection began") == 2
+    assert text.count("None existed when this plan was frozen.") == 1
+
+
+def test_a_plan_without_people_has_no_blinding_and_states_once_whether_data_exist() -> None:
+    plan = made("multiattribute", 2, source="simulated", asked=True)["osf_prereg"]
+    assert plan["Design Plan"]["Blinding"].startswith(
+        "Not applicable, because no person takes part."
+    )
+    sampling = plan["Sampling Plan"]
+    assert sampling["Existing data"].startswith(
+        "This text was exported after data collection began"
+    )
+    assert sampling["Explanation of existing data"] == "None existed when this plan was frozen."
+    people = made("multiattribute", 2)["osf_prereg"]["Design Plan"]["Blinding"]
+    assert people.startswith("Participants see their own trials and no theory")

@@ -328,6 +328,15 @@ def frozen_advantage(
     return prequential_advantage(first, second, list(experiments.collected), scores)
 
 
+def frozen_experiments(
+    theories: TheoriesState, experiments: ExperimentsState, first: Digest, second: Digest
+) -> tuple[str, ...]:
+    """Experiments on which `frozen_advantage` rests."""
+    scores = {key: item.record for key, item in theories.scores.items()}
+    found = _frozen(first, second, list(experiments.collected), scores)
+    return () if found is None else found[0]
+
+
 def left_out_advantage(
     theories: TheoriesState, experiments: ExperimentsState, first: Digest, second: Digest
 ) -> ScoreEstimate:

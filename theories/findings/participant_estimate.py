@@ -52,10 +52,10 @@ class ParticipantEstimates:
             values = scale.to_scale(self.most_likely.parameters[scale.name])
             place = (values - scale.low) / (scale.high - scale.low)
             for person, own in enumerate(told):
-                if place[person] <= NEAR_END or place[person] >= 1 - NEAR_END:
-                    own.append(f"{scale.name} at the limit")
                 if resolved[person, k] < FLAT:
-                    own.append(f"{scale.name} flat")
+                    own.append(f"{scale.name} not identified")
+                elif place[person] <= NEAR_END or place[person] >= 1 - NEAR_END:
+                    own.append(f"{scale.name} at the limit")
         return ["; ".join(own) for own in told]
 
 

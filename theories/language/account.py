@@ -49,6 +49,8 @@ UNSETTLED = (0.25, 0.75)
 """Shares of a declared range above the null value between which it says nothing about the side."""
 AT_LIMIT = 0.01
 """Of the declared range: a centre nearer to a limit than this is said to lie there."""
+AS_WIDE = 0.9
+"""Of the middle 90% of the declared range: a learned distribution whose middle 90% is wider is as wide as declared."""
 FLAT = 0.5
 """Of the declared range: a spread larger than this fills it, so that its limits decide how many people are where."""
 APART = 0.5
@@ -71,6 +73,8 @@ N_PARTS = 3
 """Of a claim: what people see and weigh, what else moves them, and how they choose."""
 MOST_JOINED = 3
 """Clauses of one sentence."""
+MOST_LISTED = 4
+"""Objects of one verb."""
 MIDDLE = "middle 80% of people"
 """The people between the ends of a range."""
 MOST_WORDS = 5
@@ -85,7 +89,7 @@ PREDICATE = re.compile(
     r"|tend to (avoid|take|leave|stay with|repeat|switch))"
     r"|give about|find|are (\w+ly )?(drawn to|driven away from)|are (\w+ )?(more|less) likely to wait,"
     r"|give (\w+ )?(more|less))"
-    r" (?P<object>([^,;()]|\((?!(strength )?estimated)[^()]+\))+?)(?P<end> (\w+ )?(more|less) random)?"
+    r" (?P<object>([^,;()]|\((?![^()]*estimated at)[^()]+\))+?)(?P<end> ((hardly|much) )?(more|less) random)?"
 )
 """A verb with one object, or one condition, that may share the verb with others."""
 DIRECTION = re.compile(r"give (\w+ )?(?P<which>more|less) [^,]+")
@@ -450,17 +454,22 @@ def _merged(clauses: Sequence[str]) -> Iterator[str]:
     """Neighbouring clauses with one verb as one clause: "like A and B", "give more after A, but less after B"."""
     for (verb, end), same in groupby(clauses, _verb):
         texts = list(same)
-        if not verb or len(texts) > MOST_JOINED:
+        if not verb:
             yield from texts
             continue
-        objects = [text[len(verb) : len(text) - len(end)].strip() for text in texts]
-        named = OPTION.match(objects[0])
-        if named and all(item.startswith(named[0]) for item in objects):
-            objects[1:] = [item.removeprefix(named[0]) for item in objects[1:]]
-        listed = _listed(objects)
-        if verb == "give about" and len(texts) > 1:
-            verb = "give amounts between"
-        yield f"{verb} {listed}{end}"
+        for part in (texts[n : n + MOST_LISTED] for n in range(0, len(texts), MOST_LISTED)):
+            yield _with_one_verb(verb, end, part)
+
+
+def _with_one_verb(verb: str, end: str, texts: Sequence[str]) -> str:
+    """Clauses that begin with one verb, and end alike, as one clause."""
+    objects = [text[len(verb) : len(text) - len(end)].strip() for text in texts]
+    named = OPTION.match(objects[0])
+    if named and all(item.startswith(named[0]) for item in objects):
+        objects[1:] = [item.removeprefix(named[0]) for item in objects[1:]]
+    if verb == "give about" and len(texts) > 1:
+        verb = "give amounts between" if len(texts) == 2 else "give weighted averages of"
+    return f"{verb} {_listed(objects)}{end}"
 
 
 def _verb(text: str) -> tuple[str, str]:
@@ -613,7 +622,7 @@ def _tell_settled(
         bound = "upper" if _is_at_high(prior) else "lower"
         aside = f"estimated at the {bound} bound of the allowed range"
         is_beside = text.endswith(")") and not _ends_with_value(clause, direction)
-        text = f"{text} (strength {aside})" if is_beside else _with_aside(text, aside)
+        text = _with_aside(text, f"strength {aside}" if is_beside else aside)
     return ToldClause(
         text, clause, direction, strength.strip(), size, limit, mixed, is_undecided=undecided
     )
@@ -659,6 +668,15 @@ def at_limit(prior: Prior) -> bool:
         return False
     low, high = (float(value) for value in prior.latent(np.array([prior.low, prior.high])))
     return min(prior.center - low, high - prior.center) < AT_LIMIT * (high - low)
+
+
+def is_as_declared(prior: Prior) -> bool:
+    """Whether the middle 90% of a learned distribution is as wide as that of its declared range."""
+    if prior.idle or prior.kind in ("uniform", "log_uniform"):
+        return False
+    low, high = (float(value) for value in prior.latent(np.array([prior.low, prior.high])))
+    start, end = (float(value) for value in prior.latent(prior.quantile(np.array([0.05, 0.95]))))
+    return end - start >= AS_WIDE * 0.9 * (high - low)
 
 
 def is_held_back(prior: Prior) -> bool:
@@ -809,19 +827,23 @@ def _filled(text: str, strength: str, priors: Mapping[str, Prior], *, pooled: bo
         """Parentheses with a value, with how far people differ in it, or nothing."""
         if not is_known(match[0]):
             return ""
-        names = (found["name"] for found in PLACE.finditer(match[0]))
+        names = [found["name"] for found in PLACE.finditer(match[0])]
         differ = not pooled and any(_differ(priors[name]) for name in names)
         if not differ:
             return match[0]
+        ranged.update(names)
         value, mark, further = match[0][:-1].partition(";")
         link = "; " if " for " in value else " for the "
         return f"{value}{link}{MIDDLE}{mark}{further})"
 
+    ranged = set[
+        str
+    ]()  # in parentheses with a range, of which the remark speaks, all values are ranges
     has_range = False
 
     def value(match: re.Match[str]) -> str:
         prior, form = priors[match["name"]], match["form"]
-        if pooled or not _differ(prior):
+        if pooled or not (match["name"] in ranged or _differ(prior)):
             return (match["about"] or "") + _figure(_quantile(prior, 0.5), form, fine=prior.is_log)
         nonlocal has_range
         has_range = has_range or form != "#"
@@ -883,7 +905,8 @@ def _range_in_words(prior: Prior, form: str) -> str:
         low, high = (int(np.ceil(_quantile(prior, share))) for share in (0.1, 0.9))
         return "once or twice in a row" if high == 2 else f"{low} to {high} times in a row"
     if form == "%":
-        return f"{ends[0].removeprefix('less than ')[:-1]} to {ends[1]}"
+        is_tiny = ends[0].startswith("less than")
+        return f"up to {ends[1]}" if is_tiny else f"{ends[0][:-1]} to {ends[1]}"
     return f"{ends[0]} to {ends[1]}"
 
 

@@ -73,7 +73,7 @@ LOSS_AVERSION = Wording(
 FEATURES_OF_AMOUNTS = (
     "amount_difference",
     "log_amount_ratio",
-    "log_magnitude",
+    "log_larger_amount",
     "relative_amount_difference",
 )
 
@@ -121,7 +121,7 @@ UTILITY = (
             ),
             label="small change",
         ),
-        repairs=("log_magnitude", "amount_difference"),
+        repairs=("log_larger_amount", "amount_difference"),
         breaks=("ignores scale",),
         source=f"{LOEWENSTEIN} (the property; the form is the project's)",
     ),
@@ -241,7 +241,7 @@ PACE = (
             unit=0.3,
             label="magnitude effects",
         ),
-        repairs=("log_magnitude", "amount_difference"),
+        repairs=("log_larger_amount", "amount_difference"),
         breaks=("amount", "ignores scale"),
         source="Green, Myerson & McFadden (1997), Memory & Cognition 25, 715-723; "
         "Vincent (2016), Behavior Research Methods 48, 1608-1620",
@@ -402,7 +402,7 @@ COST = (
             ),
             label="waiting costs",
         ),
-        repairs=("today_difference", "log_magnitude", "today_possible"),
+        repairs=("today_difference", "log_larger_amount", "today_possible"),
         breaks=("amount", "ignores scale"),
         source=BENHABIB,
     ),

@@ -17,7 +17,7 @@ from lakatos.domains.multiattribute.mechanisms.shared import (
 from lakatos.theories.language.account import Wording
 from lakatos.theories.language.grammar import Mechanism
 
-PAIRS = ("best_two_both_difference", "best_two_unlike_difference")
+PAIRS = ("difference_on_both_best_cues", "difference_in_unlike_best_cues")
 EVERYWHERE = ("rating", "lead", "less_valid_rating", "dominance", "validity")
 """Predictions that a bonus of either sign destroys, whatever it is for."""
 EDGELL = (
@@ -313,7 +313,7 @@ ACCENT = (
         opposite_short="underweight them",
         code="score = at_rank(value, 0, rank, xp) * at_rank(value, 1, rank, xp)",
         label="paired cues",
-        feature="best_two_both_difference",
+        feature="difference_on_both_best_cues",
         repairs=PAIRS,
         breaks=("shared_rating", "cue_order", "validity_order"),
         source="Anderson (1981), Foundations of Information Integration Theory.",
@@ -324,7 +324,7 @@ ACCENT = (
         opposite_clause="{much}prefer a product on which the two most valid cues agree",
         code="score = xp.abs(at_rank(value, 0, rank, xp) - at_rank(value, 1, rank, xp))",
         label="paired cues",
-        feature="best_two_unlike_difference",
+        feature="difference_in_unlike_best_cues",
         repairs=PAIRS,
         breaks=("shared_rating", "cue_order", "validity_order"),
         source="Shepard, Hovland & Jenkins (1961), Psychological Monographs 75(13), 1-42 (type II).",

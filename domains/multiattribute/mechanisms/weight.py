@@ -18,16 +18,16 @@ from lakatos.domains.multiattribute.mechanisms.shared import (
 from lakatos.theories.language.account import Wording
 from lakatos.theories.language.grammar import Mechanism
 
-VALIDITY = ("above_chance_difference", "validity_spread")
+VALIDITY = ("difference_weighted_above_chance", "validity_spread")
 STEEP = (
-    "above_chance_difference",
+    "difference_weighted_above_chance",
     "n_cues_favouring",
     "best_cue_favours",
     "conflict",
     "validity_spread",
 )
 PLACE = ("first_shown_favours", "last_shown_favours")
-LEAST = ("least_valid_favours", "above_chance_difference", "best_cue_favours")
+LEAST = ("least_valid_favours", "difference_weighted_above_chance", "best_cue_favours")
 CENTRED_RANK = "(0.5 - (rank + 0.5) / validities.shape[-1])"
 ABOVE_CHANCE = "weight = xp.maximum(2 * validities - 1, 0.02)"
 EMPHASIS = {
@@ -262,7 +262,7 @@ WEIGHT = (
         repairs=(
             *FIRST,
             "least_valid_favours",
-            "above_chance_difference",
+            "difference_weighted_above_chance",
             "n_cues_favouring",
             *PLACE,
         ),
@@ -286,7 +286,7 @@ SELECTION = (
             unit=0.1,
             label="ignored cues",
         ),
-        repairs=("above_chance_difference", "n_cues", "validity_spread"),
+        repairs=("difference_weighted_above_chance", "n_cues", "validity_spread"),
         breaks=("validity_order",),
         source="Hogarth & Karelaia (2007), Psychological Review 114(3), 733-758.",
     ),
@@ -392,7 +392,7 @@ DIRECTION = (
             label="inversion",
             overrides=True,
         ),
-        repairs=("least_valid_favours", "above_chance_difference"),
+        repairs=("least_valid_favours", "difference_weighted_above_chance"),
         breaks=("rating", "dominance", "cue_order", "validity", "validity_order"),
         source="Einhorn & Hogarth (1975), Organizational Behavior and Human Performance 13(2), 171-192.",
     ),
@@ -410,7 +410,7 @@ DIRECTION = (
             label="inversion",
             overrides=True,
         ),
-        repairs=("least_valid_favours", "above_chance_difference", "validity_spread"),
+        repairs=("least_valid_favours", "difference_weighted_above_chance", "validity_spread"),
         breaks=("rating", "dominance", "validity", "validity_order"),
         source="Einhorn & Hogarth (1975), Organizational Behavior and Human Performance 13(2), 171-192.",
     ),
@@ -480,7 +480,7 @@ CONTEXT = (
             label="reversals",
             overrides=True,
         ),
-        repairs=("level", "weighted_difference", "total_difference"),
+        repairs=("level", "difference_weighted_by_validity", "total_difference"),
         breaks=(
             "sides",
             "cue_order",

@@ -198,7 +198,7 @@ def test_features_of_a_known_trial():
         "today_difference": -1,
         "today_possible": 1,
         "longest_delay": 30,
-        "log_magnitude": np.log10(150),
+        "log_larger_amount": np.log10(150),
         "roundness_difference": -0.5,
         "losses_present": 0,
         "dominance": 0,

@@ -17,8 +17,8 @@ SIGNED = {
     "best_cue_favours",
     "first_difference_favours",
     "n_cues_favouring",
-    "weighted_difference",
-    "above_chance_difference",
+    "difference_weighted_by_validity",
+    "difference_weighted_above_chance",
     "total_difference",
     "largest_difference",
     "conflict",
@@ -35,8 +35,8 @@ SIGNED = {
     "extreme_ratings_difference",
     "symmetry_difference",
     "smoothness_difference",
-    "best_two_both_difference",
-    "best_two_unlike_difference",
+    "difference_on_both_best_cues",
+    "difference_in_unlike_best_cues",
 }
 
 
@@ -162,8 +162,8 @@ def test_features_of_one_trial_are_those_computed_by_hand():
         "best_cue_favours": 0,
         "first_difference_favours": -1,
         "n_cues_favouring": 1,
-        "weighted_difference": (-2 * 0.8 + 3 * 0.6 + 1 * 0.5) / 5,
-        "above_chance_difference": (-2 * 0.3 + 3 * 0.1) / 5,
+        "difference_weighted_by_validity": (-2 * 0.8 + 3 * 0.6 + 1 * 0.5) / 5,
+        "difference_weighted_above_chance": (-2 * 0.3 + 3 * 0.1) / 5,
         "total_difference": 2 / 5,
         "largest_difference": 3 / 5,
         "conflict": -1,
@@ -184,8 +184,8 @@ def test_features_of_one_trial_are_those_computed_by_hand():
         "extreme_ratings_difference": -1 / 5,
         "symmetry_difference": 2 / 5,
         "smoothness_difference": 1 / 5,
-        "best_two_both_difference": -2 / 5,
-        "best_two_unlike_difference": 2 / 5,
+        "difference_on_both_best_cues": -2 / 5,
+        "difference_in_unlike_best_cues": 2 / 5,
     }
     for name, value in expected.items():
         assert features[name][0] == pytest.approx(value, abs=1e-12), name

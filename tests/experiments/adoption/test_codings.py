@@ -129,7 +129,7 @@ def test_two_options_may_be_coded_in_many_ways_with_gaps(
     )
     assert only(found).digest == only(wanted).digest
     if "-1" in code:
-        assert "choice: -1 is the first option and 1 the second" in found.notes
+        assert "choice: -1 is taken for the first option and 1 for the second" in found.notes
 
 
 @pytest.mark.parametrize("codes", [(-1, 0, 1), (0, 1, 2)])

@@ -84,7 +84,7 @@ def test_a_safe_gamble_that_is_always_first_closes_theories_about_places() -> No
     assert found.closed[SIDES].startswith("option 1 is always the safer one")
     assert found.first_option == "the safer one"
     assert any(
-        note.startswith("preferences for a place and repetitions of a place are not tested, since")
+        note.startswith("effects of the options' positions are not tested, since")
         for note in found.notes
     )
     assert read(turned(mixed(holt_laury()))).closed == {}
@@ -101,7 +101,7 @@ def test_trials_that_always_come_in_one_order_close_theories_about_earlier_trial
 def test_analyses_repeat_what_is_not_considered_and_not_what_goes_together() -> None:
     found = read(holt_laury())
     assert set(found.notes) - set(found.in_brief) == set(found.confounds) != set()
-    assert any(note.startswith("preferences for a place") for note in found.in_brief)
+    assert any(note.startswith("effects of the options' positions") for note in found.in_brief)
     assert set(found.read_back) & set(found.in_brief) == {found.read_back[0]}
 
 

@@ -77,7 +77,16 @@ def test_runs_are_looked_at_without_the_science_once_a_summary_is_kept(tmp_path:
     with Trace.create(folder, seed=1, types=RECORD_TYPES) as trace:
         trace.record(TheoryAdmitted(theory="a" * 64, cycle=0, reason=""), name="admit")
     summary = RunSummary(
-        "concluded", 0, 1, 1, "", "", "the verdict", False, (("Tallying", "-0.6"),)
+        "concluded",
+        0,
+        1,
+        1,
+        "",
+        "",
+        "the verdict",
+        "Tallying with a long name",
+        False,
+        (("Tallying", "-0.6"),),
     )
     laboratory_key()  # signs the summary
     keep_summary(folder, replace(summary, head=trace.journal.head[1]))
@@ -93,6 +102,8 @@ def test_runs_are_looked_at_without_the_science_once_a_summary_is_kept(tmp_path:
     assert "concluded  0 experiments, 1 theory, 1 event" in done.stdout
     assert "the verdict" in done.stdout
     assert "Tallying" in done.stdout
+    # Of several runs each has one line, whose end may be cut: the leading theory stands before the counts.
+    assert "done  concluded: Tallying with a long name  0 experiments" in status(runs=runs).text
     (found,) = status("done", runs=runs).to_json()["runs"]
     assert (found["run"], found["how"], found["n_rivals"]) == ("done", "concluded", 1)
     assert found["standings"] == [{"theory": "Tallying", "misfit ratio": "-0.6"}]

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 import lakatos
 from lakatos.experiments.errors import TrialsError
 from lakatos.flows.commands.main import app
-from lakatos.flows.notebook.effects import LEAST_RESOLVED, flat_in_words
+from lakatos.flows.notebook.effects import LEAST_RESOLVED, flat_in_words, flat_parameters
 from lakatos.theories.errors import TheoryError
 
 SHOWN = [
@@ -103,14 +103,18 @@ def test_a_parameter_of_which_responses_say_little_is_said_to_have_narrow_interv
     names = [scale.name for scale in theory.posteriors.scales]
     resolved = theory.posteriors.reliability()[theory.used].mean(axis=0)
     flat = [name for name, share in zip(names, resolved, strict=True) if share < LEAST_RESOLVED]
-    assert [line.partition(":")[0] for line in flat_in_words(theory)] == flat
+    assert list(flat_parameters(theory)) == flat
     assert "discount_rate" not in flat
     spread = theory.posteriors.spread + 10 * theory.posteriors.covariance
     nothing = replace(theory, posteriors=replace(theory.posteriors, spread=spread))
     assert flat_in_words(nothing) == [
-        f"{name}: the reliability of individual estimates is 0.00; its intervals can be too narrow."
+        f"† {name} cannot be estimated for each participant (reliability 0.00); its intervals can be too narrow."
         for name in names
     ]
+    shown = " ".join(replace(found, theories={"hyperbolic": nothing}).text.split())
+    assert "with it (95%)" in shown
+    assert "p, corrected" in shown
+    assert all(f"{item.parameter}†" in shown for item in nothing.effects)
 
 
 def test_table_and_test_agree_in_direction_whatever_the_effect(

@@ -198,7 +198,10 @@ def test_a_file_of_fewer_than_five_participants_gives_no_finding(tmp_path: Path)
     assert new_study(tmp_path / "few.toml", few).too_few == (
         "No finding: the file has responses of 2 participants. Responses of at least 10 are needed."
     )
-    assert new_study(tmp_path / "enough.toml", enough).too_few == ""
+    assumed = new_study(tmp_path / "enough.toml", enough).assumed
+    assert "kind of task = intertemporal" in assumed
+    assert not any(set("{[") & set(line) for line in assumed)  # names, and no Python
+    assert new_study(tmp_path / "again.toml", enough).too_few == ""
     with pytest.raises(StudyError, match="No finding: the file has responses of 2 participants"):
         lakatos.explain(few, runs=tmp_path / "runs")
     assert not list((tmp_path / "runs").glob("*/journal.sqlite"))

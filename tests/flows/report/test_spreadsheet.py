@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from lakatos.flows.report.formats import listed
-from lakatos.flows.report.spreadsheet import FORMULA, csv_of, safe_cell
+from lakatos.flows.report.spreadsheet import FORMULA, csv_of, safe_cell, short_number
 
 
 def test_a_text_is_no_formula_in_a_spreadsheet() -> None:
@@ -40,3 +40,10 @@ def test_sentences_in_one_line_keep_no_full_stop_before_a_semicolon() -> None:
         == "It parses; it learns; A stop ends it"
     )
     assert listed([]) == ""
+
+
+def test_a_terminal_shows_three_digits_and_a_file_all() -> None:
+    table = pd.DataFrame({"responses": [30], "log_likelihood": [-11.580362885], "rate": [0.02]})
+    assert csv_of(table).splitlines()[1] == "30,-11.580362885,0.02"
+    assert csv_of(table, is_short=True).splitlines()[1] == "30,-11.6,0.02"
+    assert [short_number(value) for value in (1234.5, 0.00012345)] == ["1234", "0.000123"]

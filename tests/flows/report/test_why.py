@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from types import SimpleNamespace
+
 import pytest
 
 from lakatos.flows.report.by_experiment import LeaderOnExperiment
-from lakatos.flows.report.why import lead_in_words, strongest_part
+from lakatos.flows.report.why import RecordReason, _lines, lead_in_words, strongest_part
+from lakatos.flows.report.words import _scored
 from lakatos.theories.engine.scoring.score import ScoreEstimate
 from lakatos.theories.findings.verdicts.record import CampaignConcluded
 
@@ -23,6 +27,25 @@ def test_a_lead_is_stated_as_the_comparison_of_the_verdict_found_it(
 ) -> None:
     record = CampaignConcluded.model_construct(holds=holds, advantage=advantage, basis="frozen")
     assert lead_in_words("Sum", "Tallying", record).startswith(words)
+
+
+def test_a_score_is_told_with_what_its_predictions_rest_on_and_the_name_last() -> None:
+    units = {"log_predictive": [-1.0, -2.0], "n_choices": [3, 3]}
+    words = SimpleNamespace(theory=lambda body, field="theory": "Tallying")
+    body = {"experiment": "1.1", "frozen": None, "left_out": units, "declared": units}
+    assert _scored(body, words) == (
+        "experiment 1.1 predicted at −0.5000 nats per choice (parameters estimated from other data) by Tallying"
+    )
+    assert "(frozen predictions)" in _scored(body | {"frozen": units}, words)
+
+
+def test_records_below_a_verdict_that_lead_to_no_new_response_end_without_a_colon() -> None:
+    below = RecordReason("b" * 64, 2, "theory_fitted", "parameters estimated: Tallying", ())
+    above = RecordReason("a" * 64, 3, "concluded", "Tallying leads", (below,))
+    responses = replace(below, kind="trials_collected", words="40 responses")
+    assert list(_lines(above, "", "", 1))[1] == "└─ … rests on 1 further record"
+    with_them = replace(above, because=(responses,))
+    assert list(_lines(with_them, "", "", 1))[1] == "└─ … rests on 1 further record: 40 responses"
 
 
 def on(name: str, ahead: float) -> LeaderOnExperiment:

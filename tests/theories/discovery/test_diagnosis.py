@@ -25,6 +25,7 @@ from lakatos.theories.discovery.diagnosis.case_file import (
     _in_words,
     _p_in_words,
     _size,
+    _stated,
     _test,
     _without_mechanism,
     confidence,
@@ -33,7 +34,13 @@ from lakatos.theories.discovery.diagnosis.case_file import (
 from lakatos.theories.discovery.diagnosis.correction import PanelCorrector
 from lakatos.theories.discovery.diagnosis.panel import AnswerPanel, thin
 from lakatos.theories.discovery.diagnosis.pool import pool_evidence, scores_of_people, sharing
-from lakatos.theories.discovery.diagnosis.rule import RULES, DiagnosisCheck, DiagnosisSheet
+from lakatos.theories.discovery.diagnosis.rule import (
+    OWN_FEATURES,
+    RULES,
+    DiagnosisCheck,
+    DiagnosisSheet,
+    words,
+)
 from lakatos.theories.discovery.diagnosis.slope import ResidualSample, slope_of
 from lakatos.theories.engine.scoring.score import (
     ExperimentEvidence,
@@ -389,13 +396,15 @@ class TestDiagnosis:
         assert first.interval[0] > 0
         assert first.q <= FALSE_DISCOVERY_RATE
         assert "more often than Loser predicts for each standard deviation of size" in first.text
-        assert "if Loser were right" in first.trigger
+        assert first.trigger.startswith("a trend along one property of the trials; unadjusted p")
         assert found.location.startswith("size")
         assert first.remedies == ("value:root", "value:log")
-        assert found.proposal.startswith("try root, log: with this pattern as one more parameter")
+        assert found.proposal.startswith(
+            "try root and log: with this pattern as one more parameter"
+        )
         assert found.remedies[:2] == ("value:root", "value:log")
         assert found.test.startswith(
-            "trials that vary size and hold the others; if the hypothesis holds"
+            "trials that vary size and hold the other properties constant; at the effect size found here, about"
         )
         assert first.gain > 2 * first.gain_error > 0
         assert found.confidence == first.confidence
@@ -716,6 +725,29 @@ def test_a_change_is_proposed_by_what_clauses_are_about_and_not_by_internal_name
     plain = Mechanism(slot="value", name="plain_ratings", clause="add them up")
     assert _in_words([named, plain]) == "try curved values"
     assert _in_words([plain]) == "try plain ratings"
+    many = [Mechanism(slot="value", name=name, clause="x") for name in "abcde"]
+    assert _in_words(many[:3]) == "try a, b and c"
+    assert _in_words(many) == "try a, b, c and 2 more mechanisms"
+
+
+def test_only_findings_with_an_adjusted_p_below_5_percent_are_stated_as_misfits() -> None:
+    clear, faint = SimpleNamespace(q=0.049), SimpleNamespace(q=0.0735)
+    assert _stated([clear, faint]) == [clear]
+
+
+def test_a_check_that_is_not_about_trials_is_named_in_words() -> None:
+    internal = {
+        "person_side",
+        "person_spread",
+        "person_score_spread",
+        "repeated_trial",
+        "last_choice",
+    }
+    assert internal <= set(OWN_FEATURES)
+    assert (
+        words("person_side") == "differences between participants in their preference for an option"
+    )
+    assert words("amount_difference") == "amount difference"
 
 
 def test_a_change_without_a_mechanism_is_one_proposal_that_says_so():

@@ -11,6 +11,7 @@ from lakatos.theories.language.account import (
     Wording,
     account_of,
     general_clause,
+    is_as_declared,
     names_held_back,
     read_clauses,
     tell_clause,
@@ -604,8 +605,50 @@ def test_a_bound_is_stated_in_the_parentheses_of_its_own_number_or_of_the_streng
     own = Wording("{much}like it (weight {pull})", parameter="pull", unit=0.5)
     assert tell_clause(own, prior).text == f"like it (weight 4; {at_bound})"
     other = Wording("{much}like it (rate {rate})", parameter="pull", unit=0.5)
-    assert tell_clause(other, prior).text == (f"like it (rate 0.5) (strength {at_bound})")
+    assert tell_clause(other, prior).text == (f"like it (rate 0.5; strength {at_bound})")
     assert tell_clause(PULL, prior).text == f"like it ({at_bound})"
+
+
+def test_all_numbers_of_parentheses_with_a_range_are_ranges() -> None:
+    rates = Wording("run (rate {pull} for one, {rate} for the other)")
+    alike = {"pull": learned(1.0, 0.02), "rate": learned(2.0, 0.02)}
+    assert tell_clause(rates, alike).text == "run (rate 1 for one, 2 for the other)"
+    differing = alike | {"rate": learned(2.0, 1.0, doubt=0.01)}
+    assert tell_clause(rates, differing).text == (
+        "run (rate 0.97 to 1 for one, 0.71 to 3.2 for the other; middle 80% of people)"
+    )
+
+
+def test_a_range_of_percentages_from_below_one_percent_has_an_upper_end_alone() -> None:
+    share = Wording("expect a burst ({rate%} of pumps)")
+    low = {"rate": learned(0.005, 0.02, low=0.0, high=0.3, doubt=0.01)}
+    assert tell_clause(share, low).text == (
+        "expect a burst (up to 4% of pumps for the middle 80% of people)"
+    )
+
+
+def test_objects_of_one_verb_are_listed_whatever_their_number_and_three_anchors_are_averaged() -> (
+    None
+):
+    told = [
+        Wording(f"find sequences {which} less random") for which in ("of a", "of b", "of c", "of d")
+    ]
+    assert account_of("Sequences", told, {}).claim == (
+        "People find sequences of a, sequences of b, sequences of c, and sequences of d less random."
+    )
+    anchors = [Wording(f"give about what {who} gave") for who in ("others", "they", "the lowest")]
+    assert account_of("Gifts", anchors[:2], {}).claim == (
+        "People give amounts between what others gave and what they gave."
+    )
+    assert account_of("Gifts", anchors, {}).claim == (
+        "People give weighted averages of what others gave, what they gave, and what the lowest gave."
+    )
+
+
+def test_a_distribution_as_wide_as_its_declared_range_is_recognised() -> None:
+    assert is_as_declared(learned(0.0, 8.0))
+    assert not is_as_declared(learned(0.0, 1.0))
+    assert not is_as_declared(Prior("uniform", -4.0, 4.0))
 
 
 def test_of_two_kinds_of_people_the_second_are_a_share_of_the_others():
@@ -721,5 +764,5 @@ def test_of_two_values_in_parentheses_a_range_is_not_followed_by_a_second_for():
     clause = Wording("add (rate {slow} for a wrong one, {fast} for the right one)")
     priors = {"slow": learned(0.5), "fast": learned(1.0, 0.4)}
     assert tell_clause(clause, priors).text == (
-        "add (rate 0.5 for a wrong one, 0.49 to 1.5 for the right one; middle 80% of people)"
+        "add (rate 0.49 to 0.51 for a wrong one, 0.49 to 1.5 for the right one; middle 80% of people)"
     )

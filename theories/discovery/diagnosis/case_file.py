@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,11 +31,17 @@ from lakatos.theories.engine.scoring.score import ScoreEstimate, is_tie
 from lakatos.theories.language.grammar import Grammar, Mechanism
 from lakatos.theories.language.topic import topic_of
 from lakatos.traces.digest import Digest
+from lakatos.traces.wording import in_a_list
 
 Array = NDArray[np.float64]
 FALSE_DISCOVERY_RATE = 0.1
+"""Of the findings whose mechanisms a search tries."""
+STATED = 0.05
+"""Adjusted p below which a finding is stated as a misfit."""
 N_REPLICAS = 200
 MOST_CLAIMS = 5
+MOST_NAMED = 3
+"""Mechanisms that a recommendation names; a search tries all."""
 MOST_WEIGHED = 6
 """Findings whose worth is computed."""
 GAIN_DIGITS = 9
@@ -123,8 +130,8 @@ def diagnose(
         checks (Benjamini & Hochberg, 1995, Journal of the Royal Statistical Society B 57, 289-300).
     """
     seen = examine(loser, [leader, *others], experiments, rng, n_replicas=n_replicas)
-    found = seen.found
-    claims = _claims(seen, loser, leader, others, experiments, grammar)
+    suspected = _claims(seen, loser, leader, others, experiments, grammar)
+    claims, found = _stated(suspected), _stated(seen.found)
     first = claims[0] if claims else None
     places = [words(claim.feature) for claim in claims]
     return Diagnosis(
@@ -139,13 +146,28 @@ def diagnose(
         or "no single property of trials, participants or order",
         hypothesis=_hypothesis(loser.name, [item.check for item in found]),
         proposal=first.recommendation if first else "change one mechanism at a time",
-        remedies=tuple(dict.fromkeys(remedy for claim in claims for remedy in claim.remedies)),
+        remedies=tuple(dict.fromkeys(remedy for claim in suspected for remedy in claim.remedies)),
         test=_test(seen.sheet, loser.name, found[0].check) if found else _NO_TEST,
-        dependencies=_dependencies(seen, loser),
+        dependencies=_dependencies(replace(seen, found=tuple(found)), loser),
         confidence=first.confidence if first else None,
         n_checks=len(seen.checks),
         n_replicas=n_replicas,
     )
+
+
+class _Adjusted(Protocol):
+    """A finding, or the claim that is made of it."""
+
+    @property
+    def q(self) -> float: ...
+
+
+Finding = TypeVar("Finding", bound=_Adjusted)
+
+
+def _stated(found: Sequence[Finding]) -> list[Finding]:
+    """Those that are stated as misfits."""
+    return [item for item in found if item.q < STATED]
 
 
 def _claims(
@@ -296,7 +318,7 @@ def _claim(
         q=found.q,
         cites=cites,
         rule=check.rule,
-        trigger=f"{RULES[check.rule]}: {_p_in_words(check.p)} if {name} were right",
+        trigger=f"{RULES[check.rule]}; unadjusted {_p_in_words(check.p)}",
         interval=None if check.rule in ABOUT_OTHERS else ends,
         confidence=found.confidence,
         gain=worth.value,
@@ -308,14 +330,17 @@ def _claim(
 
 
 def _in_words(mechanisms: Sequence[Mechanism]) -> str:
-    """Mechanisms by what their clauses are about; by their names only where no clause has a label."""
+    """Mechanisms by what their clauses are about, or by their names where no clause has a label; of many, a few."""
     labels = [
         topic_of(wording.label, wording.opposite_label)
         for item in mechanisms
         for wording in item.wordings
     ]
     names = list(filter(None, labels)) or [item.name.replace("_", " ") for item in mechanisms]
-    return "try " + ", ".join(dict.fromkeys(names))
+    own = list(dict.fromkeys(names))
+    if len(own) <= MOST_NAMED:
+        return f"try {in_a_list(own)}"
+    return f"try {', '.join(own[:MOST_NAMED])} and {len(own) - MOST_NAMED} more mechanisms"
 
 
 _WITHOUT_MECHANISM = {
@@ -414,10 +439,11 @@ def _test(sheet: DiagnosisSheet, name: str, check: DiagnosisCheck) -> str:
     """What a test of the first finding would show, and how many answers it takes."""
     n_answers = float(sheet.n_answers.sum())
     needed = int(np.ceil(n_answers * (3 / max(abs(check.z), 1e-9)) ** 2 / 10) * 10)
-    enough = f"about {needed} responses like these give an expected z of 3"
+    enough = f"about {needed} responses suffice for an expected z of 3"
     ways = {
-        "slope": f"trials that vary {words(check.feature)} and hold the others",
-        "curvature": f"trials at both ends and in the middle of {_curved_along(check)} that hold the others",
+        "slope": f"trials that vary {words(check.feature)} and hold the other properties constant",
+        "curvature": f"trials at both ends and in the middle of {_curved_along(check)}, with other properties "
+        "held constant",
         "interaction": f"trials that cross {words(check.feature)}",
         "extremity": f"trials on which {name} is nearly certain beside trials on which it is not",
         "side": "the same trials with the two options exchanged",
@@ -433,8 +459,8 @@ def _test(sheet: DiagnosisSheet, name: str, check: DiagnosisCheck) -> str:
         "consistency": "every trial twice, far apart",
     }
     return (
-        f"{ways[check.rule]}; if the hypothesis holds, the deviation will replicate, and if it is as large as here, "
-        f"{enough}; the largest of many effects is overestimated, so more responses may be needed"
+        f"{ways[check.rule]}; at the effect size found here, {enough} (the largest of many effects is "
+        "overestimated, so more may be needed)"
     )
 
 
@@ -480,7 +506,8 @@ def _unchecked(seen: TheoryExamination) -> str:
         return "participants and the order of their responses are not known, so neither was checked"
     if any(panel.pooled for panel in panels):
         return "participants and order were checked only where they are known"
-    missing = sorted(set(RULES) - {check.rule for check in seen.checks})
+    checked = {check.rule for check in seen.checks}
+    missing = [what for rule, what in RULES.items() if rule not in checked]
     return f"not checked, because data are missing: {', '.join(missing)}" if missing else ""
 
 

@@ -64,6 +64,21 @@ RULES = {
     "consistency": "responses to repeated trials",
 }
 
+OWN_FEATURES = {
+    "person_side": "differences between participants in their preference for an option",
+    "person_spread": "differences between participants in their agreement with the theory",
+    "person_score_spread": "differences between participants in prediction accuracy",
+    "constant": "a preference for one option",
+    "mixture": "two kinds of participants",
+    "another theory": "the fit of another theory",
+    "lapse": "responses against near-certain predictions",
+    "last_choice": "the last choice",
+    "side_drift": "changes over the trials",
+    "agreement_drift": "changes of agreement with the theory over the trials",
+    "repeated_trial": "responses to repeated trials",
+}
+"""What checks that are not about a property of trials are about, in words."""
+
 
 @dataclass(frozen=True)
 class DiagnosisCheck:
@@ -593,4 +608,4 @@ def _literal(text: str) -> str:
 
 def words(feature: str) -> str:
     """A feature's name as text."""
-    return feature.replace("_", " ")
+    return OWN_FEATURES.get(feature) or feature.replace("_", " ")

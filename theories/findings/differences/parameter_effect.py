@@ -493,15 +493,16 @@ def _check_people(frame: pd.DataFrame, formula: EffectFormula, within: frozenset
     n_people = frame[PERSON].nunique()
     if n_people < FEWEST:
         raise TrialsError(
-            f"{' and '.join(formula.predictors)} is known for {n_people} participants; an effect needs {FEWEST}."
+            f"effects need at least {FEWEST} participants; {' and '.join(formula.predictors)} "
+            f"{'is' if len(formula.predictors) == 1 else 'are'} given for {n_people}."
         )
     for name in formula.predictors:
         varies = frame.groupby(PERSON)[name].nunique() > 1
         if name in within and varies.sum() < FEWEST:
             few = ", ".join(map(str, varies.index[varies])) or "none"
             raise TrialsError(
-                f"{name} varies within {varies.sum()} of {n_people} participants ({few}); an effect within "
-                f"participants needs {FEWEST}. If it says who a participant is, give each participant one value."
+                f"{name} varies within {varies.sum()} of {n_people} participants ({few}); effects within participants "
+                f"need at least {FEWEST} of them. If it describes participants, give each participant one value."
             )
         if not values_are_categories(frame[name]):
             continue
@@ -514,7 +515,7 @@ def _check_people(frame: pd.DataFrame, formula: EffectFormula, within: frozenset
         if counts.min() < FEWEST_IN_LEVEL:
             raise TrialsError(
                 f"{name} is {counts.idxmin()!r} for {counts.min()} participant"
-                f"{'s' * int(counts.min() != 1)}; an effect needs {FEWEST_IN_LEVEL} in each (there are {there})."
+                f"{'s' * int(counts.min() != 1)}; effects need at least {FEWEST_IN_LEVEL} in each (there are {there})."
             )
 
 

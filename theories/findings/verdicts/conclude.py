@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from lakatos.experiments.adoption.names import told_experiment
 from lakatos.experiments.data_sets import data_sets_of
 from lakatos.experiments.interval import LEAST_UNITS
 from lakatos.experiments.state import ExperimentsState
@@ -23,6 +24,7 @@ from lakatos.theories.engine.scoreboard import (
     board_of,
     decisive_sealed_of,
     frozen_advantage,
+    frozen_experiments,
     left_out_scores,
 )
 from lakatos.theories.engine.scoring.score import (
@@ -61,6 +63,8 @@ MOST_MEASURED = 6
 LEAST_STATED = 5
 """Participants from whom on the leader's error is stated: of fewer, a mean says much about each."""
 MOST_MARKS = 3
+MOST_FROZEN = 3
+"""Experiments that are named; of more, their number is stated."""
 MOST_TIED = 4
 """Theories tied with the leader that the verdict names."""
 
@@ -456,10 +460,8 @@ def _on_frozen(
     frozen = {name: item for name, item in advantages.items() if item is not None}
     if not frozen or len(frozen) < len(rivals):
         return []
-    n_experiments = min(n_both for _, n_both in frozen.values())
-    basis = (
-        f"predictions frozen before {n_experiments} experiment{'s' if n_experiments > 1 else ''}"
-    )
+    compared = {name: frozen_experiments(theories, experiments, leader, name) for name in frozen}
+    basis = frozen_basis(min(compared.values(), key=len))
     scores = theories.scores.items()
     predicted = {name for (name, _), item in scores if item.record.frozen is not None}
     n_compared = len(predicted & set(theories.pool))
@@ -467,6 +469,14 @@ def _on_frozen(
         RivalComparison(name, advantage, basis, n_compared)
         for name, (advantage, _) in frozen.items()
     ]
+
+
+def frozen_basis(experiments: Sequence[str]) -> str:
+    """In words, before which experiments predictions were frozen; of many, their number."""
+    names = [told_experiment(name) for name in experiments]
+    if len(names) > MOST_FROZEN:
+        return f"predictions frozen before {len(names)} experiments"
+    return f"predictions frozen before {'experiment' if len(names) == 1 else 'experiments'} {in_a_list(names)}"
 
 
 def _cross_validated(folds: Sequence[FoldFinished]) -> tuple[CrossValidated, ...]:

@@ -24,6 +24,7 @@ from lakatos.theories.findings.verdicts.conclude import (
     _truth_in_words,
     compare_leader,
     conclude_from,
+    frozen_basis,
     random_choices_in_words,
     tied_with,
 )
@@ -266,3 +267,9 @@ def test_the_verdict_names_tied_theories_and_counts_those_beyond_four(
     assert two == f"The data do not separate {name} from {name} and {name}."
     (six,) = _ties_in_words(evidence, line.theory, [line.theory] * 6)
     assert six.endswith(f"{name} and 2 further theories.")
+
+
+def test_experiments_before_which_predictions_were_frozen_are_named_and_many_are_counted() -> None:
+    assert frozen_basis(["2.1"]) == "predictions frozen before experiment 2.1"
+    assert frozen_basis(["2.1", "3.1"]) == "predictions frozen before experiments 2.1 and 3.1"
+    assert frozen_basis(["2.1", "3.1", "4.1", "5.1"]) == "predictions frozen before 4 experiments"
