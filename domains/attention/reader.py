@@ -51,7 +51,7 @@ from lakatos.experiments.adoption.signatures import (
     TableSignature,
     is_function_of,
 )
-from lakatos.experiments.adoption.tables import by_distinct, distinct_rows
+from lakatos.experiments.adoption.tables import by_distinct, distinct_rows, numbers_of
 from lakatos.experiments.adoption.timed_answers import (
     ACCURACY,
     CORRECT,
@@ -64,7 +64,7 @@ from lakatos.experiments.adoption.timed_answers import (
 from lakatos.experiments.answer_scale import AnswerScale
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.task import Stimuli
-from lakatos.traces.wording import plural
+from lakatos.traces.wording import in_a_list, plural
 
 Array = NDArray[Any]
 PARTS: Mapping[str, str] = {
@@ -86,6 +86,10 @@ CONGRUENCE = {
 }  # fmt: skip
 BEGINNINGS = (("incong", "incomp", "incons", "inkong"), ("cong", "comp", "cons", "kong"))
 """What words for a distractor that suggests another answer, and the right one, begin with."""
+
+
+MOST_WRONG_CODES = 0.1
+"""Share of rows of a cell up to which it may be a wrong one."""
 
 
 def said_of_distractor(cell: str) -> float | None:
@@ -236,6 +240,7 @@ def _congruence(
         cells.refuse_empty(said == "", told)
         is_computed = columns_in(told, cells.frame.drop(columns=told)) != (told,)
         known = set(said.tolist())
+        _refuse_other_numbers(cells.name, told, said)
         code = (
             {cell: 1.0 if value else -1.0 for cell, value in YES_OR_NO.items()}
             if is_computed and known <= set(YES_OR_NO)  # what is computed is 1 where it holds
@@ -263,6 +268,26 @@ def _congruence(
             "name a column that says it (--column congruence=COLUMN)."
         )
     return np.where(target == distractor, 1.0, np.where(suggests, -1.0, 0.0))
+
+
+def _refuse_other_numbers(name: str, column: str, said: Array) -> None:
+    """Refuse numbers of congruence beside words, or beside numbers that have no meaning here, unless they are rare.
+
+    Raises:
+        TrialsError: There are such numbers, so that the meaning of none is known.
+    """
+    shares = pd.Series(said).value_counts(normalize=True)
+    shares = shares[(shares > MOST_WRONG_CODES).to_numpy()]
+    is_number = numbers_of(pd.Series(shares.index, dtype="str")).notna().to_numpy()
+    numbers = sorted(map(str, shares.index[is_number]))
+    if not numbers or (is_number.all() and set(numbers) <= set(CONGRUENCE)):
+        return
+    raise TrialsError(
+        f"{name}: {column} holds {in_a_list(numbers)}{'' if is_number.all() else ' beside words'}, whose meaning is "
+        "not known: numbers alone may be 1, -1 and 0, for congruent, incongruent and neutral. Say the word for each: "
+        f"--column {_recoded(column, dict.fromkeys(numbers, 'WORD'))}, each WORD congruent, incongruent or neutral "
+        "(participants.columns.recode in a study)."
+    )
 
 
 def _congruence_code(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -45,11 +47,11 @@ def _of_cell(names: Sequence[str], player: str, cell: str) -> str:
 
 SELF = {
     "own", "self", "me", "my", "mine", "you", "your", "keep", "decider", "dictator", "player", "subject", "ich",
-    "selbst", "moi", "soi", "propio", "ego",
+    "selbst", "moi", "soi", "propio", "ego", "yo", "io", "eu", "ik", "je",
 }  # fmt: skip
 OTHER = {
     "other", "others", "recipient", "partner", "receiver", "them", "their", "opponent", "counterpart", "andere",
-    "anderer", "empfaenger", "autre", "otro", "alter", "rec",
+    "anderer", "empfaenger", "autre", "otro", "otra", "pareja", "alter", "rec",
 }  # fmt: skip
 """Words in names of columns of what one gets, and of what the other one gets."""
 OFFERED = {"offer", "offered", "offers", "proposal", "proposed", "angebot", "offre", "oferta"}
@@ -61,7 +63,59 @@ def recognise(table: TableSignature) -> Reading | None:
     """Two divisions of money between oneself and another one; or an offer out of a sum, which is taken or refused."""
     numbers = [item for item in table.numbers() if not item.words & NO_MONEY]
     numbers = [item for item in numbers if item.name != table.response]
-    return _divisions(numbers) or _offer(table, numbers)
+    return _matrix(table, numbers) or _divisions(numbers) or _offer(table, numbers)
+
+
+def _matrix(table: TableSignature, numbers: Sequence[ColumnSignature]) -> Reading | None:
+    """Payoffs of two players by the row and the column, each named by a word, as ``own_up_left``; else nothing."""
+    cells: dict[str, dict[frozenset[str], str]] = {"own": {}, "other": {}}
+    words: list[str] = []
+    for item in numbers:
+        said = words_of(item.name)
+        for player, mark, no_mark in (("own", SELF, OTHER), ("other", OTHER, SELF)):
+            rest = [word for word in said if word not in mark]
+            if len(rest) == len(said) - 1 == 2 and not set(said) & no_mark:
+                cells[player][frozenset(rest)] = item.name
+                words += [word for word in rest if word not in words]
+    own, other = cells["own"], cells["other"]
+    if not (len(own) == 4 and set(own) == set(other) and len(words) == 4):
+        return None
+    sides = [pair for pair in combinations(words, 2) if not any(set(pair) <= cell for cell in own)]
+    if len(sides) != 2:
+        return None
+    chosen = [
+        (column, pair)
+        for column in table.columns.values()
+        for pair in sides
+        if {" ".join(words_of(cell)) for cell in column.distinct} == set(pair)
+        and not column.words & OTHER
+    ]
+    shown = (*own.values(), *other.values())
+    if len(chosen) != 1:
+        stimulus = {player: _by_rows(cells[player], *sides) for player in PLAYERS}
+        options = [
+            f"--column response=COLUMN --column 'own={json.dumps(_by_rows(own, *pairs))}' --column "
+            f"'other={json.dumps(_by_rows(other, *pairs))}'"
+            for pairs in (sides, sides[::-1])
+        ]
+        question = (
+            "these seem to be payoffs in games of two players, and no column says "
+            f"{' or '.join(sides[0])}, or {' or '.join(sides[1])}, as a choice. Name the column of responses, and the "
+            f"payoffs by one's own options: {' or '.join(options)}"
+        )
+        return Reading(stimulus, shown, questions=(question,))
+    ((column, rows),) = chosen
+    columns = sides[1 - sides.index(rows)]
+    code = {cell: rows.index(" ".join(words_of(cell))) for cell in column.distinct}
+    stimulus = {player: _by_rows(cells[player], rows, columns) for player in PLAYERS}
+    return Reading(stimulus, shown, rows, response=column.name, responses=code)
+
+
+def _by_rows(
+    cells: Mapping[frozenset[str], str], rows: tuple[str, str], columns: tuple[str, str]
+) -> list[list[str]]:
+    """Columns of payoffs by the word for the row and that for the column."""
+    return [[cells[frozenset((row, column))] for column in columns] for row in rows]
 
 
 def _divisions(numbers: Sequence[ColumnSignature]) -> Reading | None:

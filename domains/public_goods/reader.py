@@ -316,7 +316,8 @@ def _check_whole_games(
         raise TrialsError(
             f"{cells.name}: {rows_named(cells.row_numbers(twice))}: this person has given in this round of "
             f"this group before. Leave games of practice out (--column where.COLUMN=CELL); where numbers of people "
-            "or groups begin anew, as in each session, say --column experiment=COLUMN."
+            "or groups begin anew, as in each session, say --column experiment=COLUMN. Where a row is a pair of "
+            "participants, write a file with one row for each gift."
         )
     games = keys.groupby(["who", "group"])["round"]
     holes = (games.transform("max") != games.transform("count")).to_numpy()

@@ -57,6 +57,7 @@ from lakatos.experiments.adoption.plausible import (
     check_begins_anew,
     check_cells,
     check_cumulated,
+    check_forced,
     check_places,
     check_practice,
     check_responses,
@@ -272,6 +273,8 @@ def _adopted(
     if columns.wide or items is not None:
         rows = prepared(replace(rows, frame=frame), columns)
         frame = rows.frame
+    is_there = columns.feedback.get("reward", "") in table.columns
+    check_forced(table.frame if is_there else rows.frame, table.name, columns, notes)
     rows, columns = with_chosen_stimuli(replace(rows, frame=frame), columns, notes)
     if has_places(domain):
         rows, columns = with_chosen_options(rows, columns, domain.options, notes)

@@ -18,6 +18,7 @@ from lakatos.experiments.adoption.signatures import (
     ColumnSignature,
     counts_choices,
     counts_up,
+    is_fixed_within,
     participant_by_values,
     ranks_rows,
     table_signature,
@@ -38,6 +39,8 @@ NAMES: dict[str, str] = {
     "reward": "reward points outcome payoff feedback won win money",
 }
 """Words of columns' names that suggest a meaning, the most telling first."""
+ONE_OF_SEVERAL = "participant?"
+"""Meaning of each of several columns that may name participants."""
 WEAK = {"id", "file", "r"}
 """Words that suggest a meaning only where values speak for it too, or where the name is nothing else."""
 PRACTICE = {
@@ -59,6 +62,8 @@ OF_TRIALS = {
     "trial", "stimulus", "stim", "image", "step", "event", "condition", "group", *ITEMS, *SCHEDULES
 }  # fmt: skip
 """Words in names of columns of identifiers that are not those of participants."""
+OF_EXPERIMENTS = {"experiment", "study", "exp"}
+"""Words in names of columns of experiments; other columns tell experiments apart where participants are in one each."""
 TIMED = {"response", "reaction", "decision", "choice"}
 """Words that stand before "time" in names of columns of response times."""
 PERSONAL = ("age", "gender", "sex", "group", "country", "education", "language", "diagnosis")
@@ -110,7 +115,8 @@ class ColumnSummary:
 
 def with_participant(meanings: Mapping[str, str], who: str) -> dict[str, str]:
     """The meanings of columns, given the one that names participants."""
-    rest = {name: own for name, own in meanings.items() if own != "participant" and name != who}
+    told = ("participant", ONE_OF_SEVERAL)
+    rest = {name: own for name, own in meanings.items() if own not in told and name != who}
     return rest | {who: "participant"}
 
 
@@ -166,8 +172,13 @@ def meanings_of(frame: pd.DataFrame, summaries: Sequence[ColumnSummary]) -> dict
                 is_other = meaning == "participant" and not (is_name and item.n_distinct > 1)
                 is_none = meaning == "participant" and has_ids and not _tells_apart(item)
                 ranked.append((is_none, hits[0], is_other, len(said), item.name))
-        if ranked:
-            found[min(ranked)[-1]] = meaning
+        best = [own[-1] for own in sorted(ranked) if own[:-1] == min(ranked)[:-1]]
+        if meaning == "participant" and len(best) > 1:
+            best = _naming_people(frame, best)
+        if meaning == "participant" and len(best) > 1:
+            found |= dict.fromkeys(best, ONE_OF_SEVERAL)
+        elif best:
+            found[best[0]] = meaning
     if len(counts) == 1 and "order" not in found.values():
         found.setdefault(counts[0], "order")
     _add_roles_by_values(frame, found)
@@ -177,6 +188,22 @@ def meanings_of(frame: pd.DataFrame, summaries: Sequence[ColumnSummary]) -> dict
         if of_people and (not who or _is_fixed(frame, who, item.name)):
             found[item.name] = "attribute of people"
     return found
+
+
+def _naming_people(frame: pd.DataFrame, names: Sequence[str]) -> list[str]:
+    """Of several columns that may name participants: those whose names speak of no trials and that fall together.
+
+    One of them that tells apart all that the others do, and not each row from all others, is enough.
+    """
+    names = [name for name in names if not set(words_of(name)) & OF_TRIALS] or list(names)
+    codes = {name: places_of(frame[name]) for name in names}
+    n_cells = {name: int(code.max()) + 1 for name, code in codes.items()}
+    names = [name for name in names if n_cells[name] < len(frame)] or names
+    for name in names:
+        pairs = [int(places_of(codes[name], codes[other]).max()) + 1 for other in names]
+        if max(pairs) == n_cells[name]:
+            return [name]
+    return names
 
 
 def _counts_rows(frame: pd.DataFrame, found: Mapping[str, str], item: ColumnSummary) -> bool:
@@ -208,7 +235,7 @@ def _tells_apart(item: ColumnSummary) -> bool:
 def _add_roles_by_values(frame: pd.DataFrame, found: dict[str, str]) -> None:
     """Add the participant where values tell it, and drop meanings that values speak against."""
     kinds = set(found.values())
-    if "participant" not in kinds and not {"count", "share"} <= kinds:
+    if not kinds & {"participant", ONE_OF_SEVERAL} and not {"count", "share"} <= kinds:
         columns = table_signature(frame, {}).columns
         columns = {n: own for n, own in columns.items() if not own.words & set(PERSONAL)}
         if who := participant_by_values(columns):
@@ -226,7 +253,11 @@ def _add_roles_by_values(frame: pd.DataFrame, found: dict[str, str]) -> None:
         named = [name for name, meaning in found.items() if meaning == "experiment"]
         for name in named:
             column, person = _signature(frame, name), places_of(frame[who])
-            if len(column.distinct) > FEWEST_NUMBERS and counts_choices(column, person):
+            is_count = len(column.distinct) > FEWEST_NUMBERS and counts_choices(column, person)
+            is_within = not set(words_of(name)) & OF_EXPERIMENTS and not is_fixed_within(
+                column, person
+            )
+            if is_count or is_within:
                 del found[name]
 
 

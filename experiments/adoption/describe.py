@@ -92,6 +92,7 @@ from lakatos.experiments.adoption.table_notes import (
     not_counting,
     oddities,
     own_task_question,
+    people_in_words,
     practice_in_words,
     taken_by_values,
 )
@@ -215,7 +216,10 @@ class TableDescription:
             parts = {part: own for part, own in guesses if str(own) not in taken} | said.stimulus
             kept = {part: value for part, value in parts.items() if value != ""}
             kept |= _open_again(kept, said)
-            rows = {"where": {**self.mapping.where, **said.where}}
+            rows = {
+                "where": {**self.mapping.where, **said.where},
+                "missing": _with_marks(said.missing, self.mapping.missing),
+            }
             mapping = AnswerColumns.model_validate(
                 guessed | dict(columns) | {"stimulus": kept} | rows
             )
@@ -415,16 +419,15 @@ def _prepared(
     if labels := {name: own for name, own in labels.items() if own}:
         changes["recode"] = {**changes.get("recode", {}), **labels}
         known = known.model_copy(update={"recode": changes["recode"]})
-    if not said.missing:
-        signature = table_signature(source.frame, meanings)
-        missing = shared_marks(signature)
-        if known.response in signature.columns and (
-            missed := _missed(signature, signature.columns[known.response])
-        ):
-            missing |= {known.response: missed}
-        if missing:
-            changes["missing"] = missing
-            known = known.model_copy(update={"missing": missing})
+    signature = table_signature(source.frame, meanings)
+    missing = shared_marks(signature)
+    if known.response in signature.columns and (
+        missed := _missed(signature, signature.columns[known.response])
+    ):
+        missing |= {known.response: missed}
+    if missing:
+        changes["missing"] = _with_marks(said.missing, missing)
+        known = known.model_copy(update={"missing": _with_marks(known.missing, missing)})
     if reward := by_meaning.get("reward", ""):
         known = known.model_copy(update={"feedback": {"reward": reward}})
     is_long = NUMBER in changes.get("wide", "")
@@ -434,6 +437,17 @@ def _prepared(
         summaries = [summary_of(table.frame, name) for name in table.columns]
     changes |= {"response": known.response} if known.alternative else {}
     return table, summaries, changes, None if known.alternative else rows
+
+
+def _with_marks(
+    said: Mapping[str, tuple[str, ...]], found: Mapping[str, tuple[str, ...]]
+) -> dict[str, tuple[str, ...]]:
+    """Marks of missing values that the user names, and those that values tell, by column."""
+    more = {
+        name: (*said.get(name, ()), *(mark for mark in marks if mark not in said.get(name, ())))
+        for name, marks in found.items()
+    }
+    return {**said, **more}
 
 
 def _labels_of_options(
@@ -509,6 +523,8 @@ def _described(source: AnswerTable, domain: Domain | None, said: AnswerColumns) 
         meanings[reading.response] = "response"
     mapping = mapping_of(table, meanings, chosen, stimulus, said)
     mapping = with_reading(mapping, reading, said)
+    if reading.missing and "missing" in changes:
+        changes["missing"] = _with_marks(changes["missing"], reading.missing)
     if reading.recode and "recode" in changes:
         changes["recode"] = {**reading.recode, **changes["recode"]}
     mapping = mapping.model_copy(update=changes)
@@ -545,6 +561,7 @@ def _described(source: AnswerTable, domain: Domain | None, said: AnswerColumns) 
         facts=tuple(facts_of(table, mapping, columns)),
         doubts=(
             *doubts_of(reading, kinds, own_task),
+            *people_in_words(meanings),
             *alternatives_in_words(changes, said),
             *((nameless_in_words(nameless),) if nameless else ()),
             *((items,) if items and not chosen and is_read else ()),

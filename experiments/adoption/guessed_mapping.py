@@ -417,7 +417,7 @@ def with_numbers(
         if recognised_response in table.columns and not said.response:
             return mapping
         named = [item.name for item in columns if may_be_answers(item) and item.name not in used]
-        response = named[0] if named else "?"
+        response = named[0] if len(named) == 1 else OPEN_QUESTION
         return mapping.model_copy(update={"response": response, "responses": {}})
     used |= {mapping.participant, mapping.response_time, mapping.order}
     right_key = str((mapping.stimulus | said.stimulus).get("right_key", ""))

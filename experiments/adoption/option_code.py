@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
@@ -73,6 +74,8 @@ RARE = 0.5
 MOST_MISSED = 0.1
 """Share of responses beyond which a cell is hardly the mark of a missed one."""
 DECLARE = "`lakatos domain new FILE.toml` writes an example to change, which --domain FILE.toml then names"
+MOST_PARTS = 12
+"""Different cells of a column that may tell apart the rows of two codes."""
 TRUTH = {
     "false": "0", "true": "1", "no": "0", "yes": "1", "nein": "0", "ja": "1", "falsch": "0", "wahr": "1",
     "faux": "0", "vrai": "1", "non": "0", "oui": "1", "falso": "0", "verdadero": "1", "si": "1", "sí": "1",
@@ -110,6 +113,7 @@ def code_of_cells(
         by_label = code_of_pair(said) or by_label
     if said and len(by_label) == len(said):
         return _not_negative(cells, column, by_label, n_options, names_of_arms=names_of_arms)
+    _refuse_two_codes(cells, column, said)
     truth = {cell: TRUTH[cell.casefold()] for cell in said if cell.casefold() in TRUTH}
     if n_options == 2 and said and len(truth) == len(said):
         zero_or_one = {"0": 0, "1": 1}
@@ -131,6 +135,47 @@ def code_of_cells(
     if n_options == 2 and code and not set(code) <= {"1", "2"}:
         return _turned(cells, columns, code, labels, notes, names_of_arms=names_of_arms)
     return _not_negative(cells, column, code, n_options, names_of_arms=names_of_arms)
+
+
+def _refuse_two_codes(cells: RowCells, column: str, said: set[str]) -> None:
+    """Refuse responses that are words in many rows and numbers in many others.
+
+    Raises:
+        TrialsError: They are; the message has what tells the rows of both apart.
+    """
+    numbers = {cell for cell in said if WHOLE_NUMBER.fullmatch(cell)}
+    own = pd.Series(cells.text(column)).str.strip()
+    own = own[(own != "").to_numpy()]
+    is_number = own.isin(numbers)
+    if min(len(numbers), len(said - numbers)) < 2:
+        return
+    if not MOST_MISSED < is_number.mean() < 1 - MOST_MISSED:
+        return
+    rows = cells.frame.iloc[own.index]
+    parts = {
+        name: is_number.groupby(rows[name].to_numpy()).agg(["min", "max"])
+        for name in map(str, rows.columns)
+        if name != column and 2 <= rows[name].nunique() <= MOST_PARTS
+    }
+    split = [name for name, kind in parts.items() if (kind["min"] == kind["max"]).all()]
+    where = [""] * 2
+    advice = ""
+    if split:
+        name = min(split, key=lambda own: len(parts[own]))
+        cells_of = [
+            [str(cell) for cell in parts[name].index[parts[name]["max"] == kind]]
+            for kind in (False, True)
+        ]
+        where = [f" where {name} is {' or '.join(own)}" for own in cells_of]
+        kept = [f"--column 'where.{name}={json.dumps(own)}'" for own in cells_of]
+        advice = f", or read the rows of one code alone: {' or '.join(kept)}"
+    told = [", ".join(sorted(own)) for own in (said - numbers, numbers)]
+    options = " ".join(f"--column responses.{cell}=PLACE" for cell in sorted(said))
+    raise TrialsError(
+        f"{cells.name}: {column} holds words ({told[0]}){where[0]}, and numbers ({told[1]}){where[1]}. If these are "
+        f"two codes of the same options, say the place of each, from 0: {options} "
+        f"(participants.columns.responses){advice}."
+    )
 
 
 def _by_label(said: Collection[str], labels: Sequence[str]) -> dict[str, int]:

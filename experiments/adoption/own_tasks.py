@@ -20,6 +20,7 @@ from lakatos.experiments.adoption.signatures import (
     association,
     is_not_above,
 )
+from lakatos.experiments.adoption.tables import places_of
 from lakatos.traces.wording import in_a_list
 
 WORD_CELLS = {"word", "woord", "wort", "mot", "palabra", "parola", "palavra"}
@@ -45,6 +46,10 @@ GIVEN = {
     "passed", "given", "gave", "gift", "transfer", "transferred", "sent", "offer", "offered", "donated", "donation",
     "contribution",
 }  # fmt: skip
+CONTRIBUTION = re.compile("contribut", re.IGNORECASE)
+ROUNDS = {"round", "period"}
+PAIR = re.compile(r"\(?-?\d+ ?[,;/|] ?-?\d+\)?")
+"""Two numbers in a cell, such as the payoffs of two players."""
 KEPT = {"kept", "keep", "keeps"}
 RATED = {
     "rating",
@@ -97,7 +102,18 @@ def own_task_in_words(table: TableSignature, fewest_options: int = 3) -> str:
             f"{nested} holds a list of trials in each cell, and trials are read from rows: write a file with a row for "
             "each of them, and the participant in each row"
         )
-    if told := _strength(table) or _rewarded(table):
+    if pairs := [
+        item.name
+        for item in table.columns.values()
+        if item.distinct and all(map(PAIR.fullmatch, item.distinct))
+    ]:
+        return (
+            f"{pairs[0]}{' and the like hold' if len(pairs) > 1 else ' holds'} two numbers in each cell, such as "
+            f"{table.columns[pairs[0]].distinct[0]}: write a column for each number. If they are payoffs of two "
+            'players, say --domain games --column \'own=[["COLUMN", "COLUMN"], ["COLUMN", "COLUMN"]]\' and '
+            "other likewise"
+        )
+    if told := _strength(table) or _rewarded(table) or _repeated_gift(table):
         return told
     if told := _not_covered(table) or _not_of_choices(table):
         return f"{told}: that is no kind of task here, and the file is not read"
@@ -147,6 +163,27 @@ def _rewarded(table: TableSignature) -> str:
     )
 
 
+def _repeated_gift(table: TableSignature) -> str:
+    """What to do where each gift of a participant in a round stands in several rows, as where rows are pairs."""
+    columns = table.columns
+    rounds = [item for item in columns.values() if item.words & ROUNDS and item.is_number]
+    gifts = [item for item in columns.values() if CONTRIBUTION.search(item.name) and item.is_number]
+    if table.participant not in columns or len(rounds) != 1:
+        return ""
+    turn = places_of(table.person, rounds[0].code)
+    if np.bincount(turn).min() < 2:
+        return ""
+    own = [item.name for item in gifts if places_of(turn, item.code).max() == turn.max()]
+    if len(own) != 1:
+        return ""
+    once = f"each {table.participant} and {rounds[0].name}"
+    return (
+        f"{own[0]} is the same in all rows of {once}, so that a row seems to be a pair of participants. In the kind "
+        f"`public_goods` a row is a gift: write a file with one row for {once}, and say --domain public_goods --column "
+        f"group=COLUMN --column round={rounds[0].name} --column response={own[0]}"
+    )
+
+
 def _strength(table: TableSignature) -> str:
     """How to read a column of coherences, or of contrasts beside directions; empty without any."""
     sides = [item.name for item in table.columns.values() if item.words & {"direction"}]
@@ -169,8 +206,12 @@ def _nested(table: TableSignature) -> str:
 
 
 OTHER_TASKS = {
-    "ssd": "when to stop a response (a stop-signal task)",
-    "pumps": "what each pump was (`stopping` has a row for each balloon)",
+    frozenset({"ssd"}): "when to stop a response (a stop-signal task)",
+    frozenset({"stop", "signal"}): "when to stop a response (a stop-signal task)",
+    frozenset({"pumps"}): "what each pump was (`stopping` has a row for each balloon)",
+    frozenset({"response", "deg"}): "angles that were reported",
+    frozenset({"response", "angle"}): "angles that were reported",
+    frozenset({"reported", "angle"}): "angles that were reported",
 }
 """Words in names, or in cells, of columns of tasks that no kind here holds, and what they say."""
 
@@ -185,7 +226,7 @@ def _not_covered(table: TableSignature) -> str:
         own = (
             column.words if column.is_number else {word for cell in said for word in words_of(cell)}
         )
-        if others := [OTHER_TASKS[word] for word in own & set(OTHER_TASKS)]:
+        if others := [what for words, what in OTHER_TASKS.items() if words <= own]:
             return f"{column.name} seems to say {others[0]}"
         is_other = other.startswith(("pseud", "non")) or any(word in other for word in words)
         if len(said) == 2 and len(words) == 1 and is_other:

@@ -51,7 +51,7 @@ CUE_WORDS = {"cue", "cues", "context", "contexts"}
 """Words in names of columns that say at which stimuli a step was made, whatever the cells."""
 JUDGED = {
     "correct", "corr", "accuracy", "acc", "error", "errors", "wrong", "hit", "outcome", "reward", "feedback", "points",
-    "won", "payoff", "score",
+    "won", "payoff", "score", "better", "best", "optimal",
 }  # fmt: skip
 """Words in names of columns that say what came of a response, or how good it was."""
 ACCURACY = {"correct", "corr", "accuracy", "acc", "error", "errors"}
@@ -484,6 +484,41 @@ def check_practice(
             question(columns, notes, "practice_rows", f"{name}: {words}")
 
 
+HORIZON, MOST_LENGTHS = {"game", "length"}, 4
+"""Words in the name of a column of lengths of games, some choices in which are forced, and how many there are."""
+
+
+def check_forced(frame: pd.DataFrame, name: str, columns: AnswerColumns, notes: list[str]) -> None:
+    """Question forced choices that brought rewards: they are no choices, and participants learned from them.
+
+    Args:
+        frame: All rows, whether they are read or left out.
+        name: Of the file.
+        columns: What its columns mean.
+        notes: What was accepted is added to them.
+    """
+    reward = columns.feedback.get("reward", "")
+    if reward not in frame.columns:
+        return
+    for column in map(str, frame.columns):
+        odd, _, what = rows_that_do_not_count(frame, column) or ([], [], "")
+        rows = frame[column].str.strip().isin(odd) & (frame[reward] != "")
+        if what.startswith("forced") and rows.any():
+            which = f"{column} is {odd[0]} in {rows_named(frame.index[rows.to_numpy()])}, which"
+        elif set(words_of(column)) >= HORIZON and 1 < frame[column].nunique() <= MOST_LENGTHS:
+            which = f"{column} holds lengths of games, as in the horizon task, whose first choices"
+        else:
+            continue
+        question(
+            columns,
+            notes,
+            "practice_rows",
+            f"{name}: {which} seem to be forced, and participants saw what these choices brought ({reward}). "
+            "Steps without a choice are no part of this kind of task: read, they count as choices, and left out, "
+            "theories lack what participants knew",
+        )
+
+
 def _rows_beside_numbers(
     frame: pd.DataFrame, column: str
 ) -> tuple[list[str], list[str], str] | None:
@@ -711,7 +746,8 @@ def check_steps(
         said = cells.text(name)
         if not 2 <= len(set(said) - {""}) <= MOST_STIMULI or not is_mixed(said, participant):
             continue
-        is_place = columns.response and set(said) - {""} == set(cells.text(columns.response)) - {""}
+        chosen = cells.text(columns.response)[said != ""] if columns.response else said[:0]
+        is_place = set(said) - {""} == set(chosen) - {""}
         if is_place and not words & CUE_WORDS:
             continue  # where the options stood that responses name
         shown = ", ".join(sorted(set(said) - {""})[:4])

@@ -74,7 +74,11 @@ def recognised(table: TableSignature, layouts: Mapping[str, StimulusLayout]) -> 
 
 
 def completed(table: TableSignature, reading: Reading) -> Reading:
-    """The reading with its response, what the response's cells mean, and which of them stand for a missed one."""
+    """The reading with its response, what the response's cells mean, and which of them stand for a missed one.
+
+    Rows that show no trial, such as those of instructions, say nothing about responses.
+    """
+    table = table.where_filled(reading.shown)
     if not reading.response and not reading.questions:
         reading = _with_response(table, reading)
     if reading.response not in table.columns:
@@ -241,7 +245,7 @@ def shared_marks(table: TableSignature) -> dict[str, tuple[str, ...]]:
     """Negative numbers such as -1 or -99 that stand for missing values, by column.
 
     Such a number is rare, all others of its column are positive or 0, and in just these rows another column holds
-    the same number, or is empty.
+    the same number, or is empty. No response time is negative, however often it says so.
     """
     marked: dict[str, tuple[str, float, NDArray[np.bool_]]] = {}
     for name, column in table.columns.items():
@@ -249,7 +253,7 @@ def shared_marks(table: TableSignature) -> dict[str, tuple[str, ...]]:
             continue
         negative = column.values < 0
         marks = {cell for cell, is_below in zip(column.cells, negative, strict=True) if is_below}
-        if len(marks) == 1 and negative.mean() < MOST_RARE:
+        if len(marks) == 1 and (name == table.time or negative.mean() < MOST_RARE):
             number = float(column.values[negative][0])
             if number == -1 or -number in MISSING_NUMBERS:
                 marked[name] = (next(iter(marks)), number, negative)
@@ -259,7 +263,7 @@ def shared_marks(table: TableSignature) -> dict[str, tuple[str, ...]]:
         others += [
             (other.cells == "").to_numpy() for other in table.columns.values() if other.name != name
         ]
-        if any((other == rows).all() for other in others):
+        if name == table.time or any((other == rows).all() for other in others):
             found[name] = (mark,)
     return found
 

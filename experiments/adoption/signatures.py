@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
 
@@ -182,6 +182,18 @@ class TableSignature:
             and not is_fixed_within(column, self.person)
             and not (counts_up(column, self.person) and column.name != self.response)
         )
+
+    def where_filled(self, names: Sequence[str]) -> TableSignature:
+        """The rows in which one of some columns says something; all of them where that is so in all, or in none."""
+        filled = [(self.columns[name].cells != "").to_numpy() for name in names]
+        rows = np.any(filled, axis=0) if filled else np.ones(len(self.person), dtype=bool)
+        if rows.all() or not rows.any():
+            return self
+        columns = {
+            name: ColumnSignature(name, own.cells[rows].reset_index(drop=True))
+            for name, own in self.columns.items()
+        }
+        return replace(self, columns=columns)
 
     def numbers(self) -> list[ColumnSignature]:
         """Free columns of numbers, without those that a name tells to be computed from trials or responses."""
@@ -436,20 +448,15 @@ def stays_after_reward(choice: ColumnSignature, reward: Array, person: Places) -
     if not known.any():
         return 0.0
     pair = (person[1:] == person[:-1]) & known[:-1] & (choice.cells != "").to_numpy()[1:]
-    steps = pd.DataFrame(
-        {
-            "person": person[:-1],
-            "choice": choice.code[:-1],
-            "high": (reward > np.nanmean(reward))[:-1].astype(np.float64),
-            "stay": (choice.code[1:] == choice.code[:-1]).astype(np.float64),
-        }
-    )[pair]
-    if min(n_high := steps["high"].sum(), len(steps) - n_high) < 5:
+    is_high = (reward > np.nanmean(reward))[:-1][pair].astype(np.float64)
+    is_same = (choice.code[1:] == choice.code[:-1])[pair].astype(np.float64)
+    if min(n_high := is_high.sum(), len(is_high) - n_high) < 5:
         return 0.0
-    steps["both"] = steps["high"] * steps["stay"]
-    groups = steps.groupby(["person", "choice"])
-    n, total = groups.size().to_numpy(), groups[["high", "stay", "both"]].sum().to_numpy().T
-    high, stay, both = total
+    group = places_of(person[:-1][pair], choice.code[:-1][pair])
+    n, high, stay, both = (
+        np.bincount(group, own).astype(np.float64)
+        for own in (np.ones(len(group)), is_high, is_same, is_high * is_same)
+    )
     variance = high * (n - high) * stay * (n - stay) / np.maximum(n**2 * (n - 1), 1)
     if not variance.sum():
         return 0.0

@@ -16,6 +16,7 @@ from lakatos.experiments.adoption.column_meanings import (
     LONGEST_SHOWN,
     MOST_SHOWN,
     NAMES,
+    ONE_OF_SEVERAL,
     ColumnSummary,
     flat,
     may_be_answers,
@@ -48,7 +49,7 @@ from lakatos.experiments.adoption.timed_answers import ACCURACY, ERRORS
 from lakatos.experiments.adoption.wide_rows import items_in_words
 from lakatos.experiments.answer_scale import heaping_in_words, scale_of
 from lakatos.experiments.task import Domain
-from lakatos.traces.wording import plural
+from lakatos.traces.wording import in_a_list, plural
 
 VISITS = {"date", "datum", "fecha", "session", "sess", "visit", "wave", "day"}
 """Words in names of columns that say when a participant took part."""
@@ -151,6 +152,17 @@ def nameless_in_words(rows: AlternativeRows) -> str:
     )
 
 
+def people_in_words(meanings: Mapping[str, str]) -> tuple[str, ...]:
+    """The question whose responses rows hold, where several columns may name participants."""
+    names = [name for name, meaning in meanings.items() if meaning == ONE_OF_SEVERAL]
+    if not names:
+        return ()
+    options = " or ".join(f"--column participant={name}" for name in names)
+    return (
+        f"{in_a_list(names)} may each name participants. Name the one who responded: {options}",
+    )
+
+
 def _places_in_words(table: AnswerTable, meanings: Mapping[str, str]) -> str:
     """What to say where columns show the same stimuli at changing places; empty where none do."""
     frame = without_practice(table.frame)
@@ -185,8 +197,10 @@ def own_task_question(table: AnswerTable, meanings: Mapping[str, str], *, is_lon
     ):
         if not speaks_of_conflict(signature):
             return (
-                "these are responses with their times, and no column speaks of congruence: kinds of tasks here are "
-                "choices between options, and tasks in which something distracts from the right response"
+                "these are responses with their times, and no column speaks of congruence. If something "
+                "distracted from the right response, say --domain attention; if a column says how strong stimuli were, "
+                "or which were old, --domain perception or --domain recognition; if participants learned from "
+                "feedback, --domain learning"
             )
         return (
             "these may be responses with their times, as in a Stroop, flanker or Simon task: if a column says which "
@@ -248,7 +262,11 @@ def not_counting(table: AnswerTable, mapping: AnswerColumns, kind: str) -> list[
     if kind and OPEN_QUESTION not in leaves_of(mapping.model_dump()):
         return []
     found = {name: rows_that_do_not_count(table.frame, name) for name in table.columns}
-    return [rows_in_words(table.frame, name, *own) for name, own in found.items() if own]
+    return [
+        rows_in_words(table.frame, name, *own)
+        for name, own in found.items()
+        if own and not own[2].startswith("forced")  # whether rewards were seen tells what to do
+    ]
 
 
 def is_answered(line: str, said: AnswerColumns) -> bool:
@@ -435,6 +453,8 @@ def _odd_times(table: AnswerTable, mapping: AnswerColumns) -> list[str]:
         return []
     values = numbers_of(table.frame[mapping.response_time])
     times = values * (1000.0 if mapping.response_time_unit == "s" else 1.0)
+    if mapping.response in table.columns:  # 0 where nobody responded is no time
+        times = times[((times > 0) | (table.frame[mapping.response] != "")).to_numpy()]
     fast, slow = int((times < 150).sum()), int((times > 60_000).sum())
     odd = [f"{plural(fast, 'response time')} below 150 ms"] if fast else []
     return odd + ([f"{plural(slow, 'response time')} above a minute"] if slow else [])
@@ -460,14 +480,14 @@ def always_the_same(table: AnswerTable, mapping: AnswerColumns) -> list[str]:
 def heaped(
     table: AnswerTable, mapping: AnswerColumns, columns: Sequence[ColumnSummary]
 ) -> list[str]:
-    """Responses that people rounded; of all columns that may be responses by their names where none is known."""
-    found = []
-    for item in columns:
-        if may_be_answers(item) and mapping.response in (OPEN_QUESTION, "", item.name):
-            numbers = numbers_of(table.frame[item.name]).dropna()
-            if said := heaping_in_words(numbers.tolist()):
-                found.append(f"{item.name}: {said}")
-    return found
+    """Responses that people rounded; where none are known, those of the only column that may hold them by its name."""
+    named = [item.name for item in columns if may_be_answers(item)]
+    if mapping.response not in (OPEN_QUESTION, ""):
+        named = [name for name in named if name == mapping.response]
+    if len(named) != 1:
+        return []
+    said = heaping_in_words(numbers_of(table.frame[named[0]]).dropna().tolist())
+    return [f"{named[0]}: {said}"] if said else []
 
 
 def beyond_the_grid(
@@ -482,7 +502,8 @@ def beyond_the_grid(
         return []
     column = mapping.response_time if scale.kind == "timed" else mapping.response
     if column not in table.columns and scale.kind != "timed":
-        column = next((item.name for item in columns if may_be_answers(item)), column)
+        named = [item.name for item in columns if may_be_answers(item)]
+        column = named[0] if len(named) == 1 else column
     if column not in table.columns:
         return []
     numbers = numbers_of(table.frame[column]).dropna()

@@ -92,8 +92,8 @@ KEY_VALUE = re.compile(r"([a-z]+)-([A-Za-z0-9]+)")
 """Parts of file names in Psych-DS and BIDS, as in ``sub-01_task-choice_events.tsv``."""
 
 
-NAME_AND_PART = re.compile(r"(?P<name>[A-Za-z]{0,12}[_-]?\d+)[_-](?P<part>[A-Za-z]+)")
-"""Names of files such as ``03187_game``: a participant, and a part of what the participant did."""
+PIECES = re.compile(r"[A-Za-z]+|\d+")
+"""Words and numbers of which names of files such as ``03187_game`` and ``P1Flanker2`` consist."""
 MOST_PARTS = 6
 PEOPLE = "participants.tsv"
 """What BIDS calls the file of participants' attributes."""
@@ -450,10 +450,11 @@ def _with_decimal_points(table: AnswerTable, *, may_group: bool) -> AnswerTable:
     stays as it is.
     """
     frame, turned = table.frame.copy(deep=False), []
+    pairs = _columns_of_pairs(frame, has_points=may_group)
     for name in frame.columns:
         distinct = [cell for cell in frame[name].unique() if cell]
         with_comma = [cell for cell in distinct if "," in cell]
-        if not with_comma or not all(map(DECIMAL_COMMA.fullmatch, distinct)):
+        if not with_comma or name in pairs or not all(map(DECIMAL_COMMA.fullmatch, distinct)):
             continue
         is_asked = str(name) in table.grouped
         if may_group and not is_asked and any(map(THOUSANDS.fullmatch, with_comma)):
@@ -464,6 +465,50 @@ def _with_decimal_points(table: AnswerTable, *, may_group: bool) -> AnswerTable:
         return table
     note = f"commas in {', '.join(turned)} are decimal commas"
     return replace(table, frame=frame, notes=(*table.notes, note))
+
+
+def _columns_of_pairs(frame: pd.DataFrame, *, has_points: bool) -> list[str]:
+    """Columns of two numbers in each cell, such as the payoffs ``8,1``, which are no decimal numbers.
+
+    All of their cells have a comma. Besides, numbers of several lengths stand behind it, of which a longest ends with
+    0, as no program writes decimals; or another column says ``1,8`` in the row of each ``8,1``; or decimals of another
+    column begin with a point (``has_points``: where cells are separated by commas).
+    """
+    said = {str(name): [cell for cell in frame[name].unique() if cell] for name in frame.columns}
+    cells = {
+        name: {cell: tuple(cell.split(",")) for cell in own}
+        for name, own in said.items()
+        if len(own) > 1 and all("," in cell and DECIMAL_COMMA.fullmatch(cell) for cell in own)
+    }
+    if has_points and any(
+        any("." in cell for cell in own) and all(map(NUMBER.fullmatch, own))
+        for name, own in said.items()
+        if name not in cells
+    ):
+        return list(cells)
+    turned = {
+        name: frame[name].map({cell: ",".join(own[::-1]) for cell, own in parts.items()})
+        for name, parts in cells.items()
+        if all(part.isdigit() for own in parts.values() for part in own)
+    }
+    mirrored = [
+        name
+        for name, own in turned.items()
+        if any((own == frame[other]).all() for other in turned if other != name)
+        and (own != frame[name]).any()
+    ]
+    alike = [name for name, own in turned.items() if mirrored and (own == frame[name]).all()]
+    sure = [
+        name for name, own in cells.items() if _are_no_decimals([part for _, part in own.values()])
+    ]
+    return [*sure, *mirrored, *alike]
+
+
+def _are_no_decimals(parts: Sequence[str]) -> bool:
+    """Whether numbers have several lengths, and one of the longest ends with 0, as decimals do not."""
+    longest = max(map(len, parts))
+    is_mixed = min(map(len, parts)) < longest
+    return is_mixed and any(len(part) == longest and part.endswith("0") for part in parts)
 
 
 # Other forms ----------------------------------------------------------------------------------
@@ -678,6 +723,11 @@ def _read_folder(path: Path) -> AnswerTable:
         marked |= table.marked
         grouped |= table.grouped
         extra = {key: value for key, value in said.items() if key not in table.columns}
+        if not parts and {"participant", "part"} <= set(extra):
+            notes.append(
+                f"by its name, {file.name} is of the participant {extra['participant']} and of the part "
+                f"{extra['part']}; --column participant=file takes each file for another participant"
+            )
         parts.append(table.frame.assign(**extra, file=file.relative_to(path).as_posix()))
         n_rows += len(table.frame)
         names |= dict.fromkeys(table.columns)
@@ -695,19 +745,37 @@ def _read_folder(path: Path) -> AnswerTable:
 def _said_by_names(stems: Sequence[str]) -> list[dict[str, str]]:
     """What names of files say, for each of them: values of keys that most of them have; or a participant and a part.
 
-    ``03187_game`` and ``03187_tutorial`` are parts of what the participant 03187 did, where others have the same parts.
+    ``03187_game`` and ``03187_tutorial``, or ``P1Flanker1`` and ``P1Flanker2``, are parts of what one participant did,
+    where others have the same parts.
     """
     pairs = [dict(KEY_VALUE.findall(stem)) for stem in stems]
     counts = Counter(key for own in pairs for key in own)
     if shared := {key for key, count in counts.items() if 2 * count >= len(stems)}:
         return [{key: value for key, value in own.items() if key in shared} for own in pairs]
-    found = [NAME_AND_PART.fullmatch(stem) for stem in stems]
-    parts = Counter(own["part"].casefold() for own in found if own)
-    names = {own["name"] for own in found if own}
-    is_divided = all(found) and 2 <= len(parts) <= MOST_PARTS and min(parts.values()) >= 2
-    if not is_divided or len(names) == len(stems) or len(names) < 2:
+    pieces = [PIECES.findall(stem.casefold()) for stem in stems]
+    if len(set(map(len, pieces))) != 1:
         return [{} for _ in stems]
-    return [{"participant": own["name"], "part": own["part"]} for own in found if own]
+    by_place = [Counter(own) for own in zip(*pieces, strict=True)]
+    varying = sorted(
+        (place for place, own in enumerate(by_place) if len(own) > 1),
+        key=lambda place: (len(by_place[place]), next(iter(by_place[place])).isdigit()),
+    )
+    if len(varying) != 2:
+        return [{} for _ in stems]
+    part, name = varying
+    parts, names = by_place[part], by_place[name]
+    is_divided = 2 <= len(parts) <= MOST_PARTS and min(parts.values()) >= 2
+    is_clear = len(parts) < len(names) or not all(map(str.isdigit, parts))
+    if not (is_divided and is_clear and all(map(str.isdigit, names)) and len(names) < len(stems)):
+        return [{} for _ in stems]
+    found = [PIECES.findall(stem) for stem in stems]
+    return [{"participant": _with_word(own, name), "part": _with_word(own, part)} for own in found]
+
+
+def _with_word(pieces: Sequence[str], place: int) -> str:
+    """A piece of a file's name; a number with the word before it."""
+    own, before = pieces[place], pieces[place - 1] if place else ""
+    return f"{before}{own}" if own.isdigit() and before.isalpha() else own
 
 
 def _files_below(folder: Path) -> list[Path]:

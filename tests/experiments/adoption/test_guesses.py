@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from reading import bandits, only, read
+from reading import bandits, gambles, only, read
 
 from benchmarks.guesses import GIVING, guessed_of_inputs, guessed_of_own, own_files
 from lakatos.domains import DOMAINS, open_domain
@@ -116,12 +116,32 @@ def test_rows_that_their_numbers_do_not_follow_are_asked_about_in_learning() -> 
 @pytest.mark.parametrize(
     ("name", "cells"), [("kind", ("forced", "free")), ("isForced", ("1", "0"))]
 )
-def test_forced_choices_are_asked_about(name: str, cells: tuple[str, str]) -> None:
+def test_forced_choices_whose_rewards_were_seen_are_neither_read_nor_left_out(
+    name: str, cells: tuple[str, str]
+) -> None:
     frame = bandits(np.random.default_rng(1)).frame
-    frame[name] = np.where(frame["trial"] % 10 < 4, *cells)
+    is_forced = frame["trial"] % 10 < 4
+    frame[name] = np.where(is_forced, *cells)
+    task, free = DOMAINS["learning"], {name: cells[1]}
+    for where in ({}, free):
+        with pytest.raises(ImplausibleError, match=rf"{name} is {cells[0]} in .*seem to be forced"):
+            read(frame, task, where=where)
+    assert only(read(frame, task, accept=["practice_rows"])).n_responses == 160
+    found = read(frame, task, where=free, accept=["practice_rows"])
+    assert only(found).n_responses == 160 - int(is_forced.sum())
+
+
+@pytest.mark.parametrize(
+    ("name", "cells"), [("kind", ("forced", "free")), ("isForced", ("1", "0"))]
+)
+def test_forced_choices_are_asked_about(name: str, cells: tuple[str, str]) -> None:
+    frame = gambles(np.random.default_rng(1)).frame
+    is_forced = frame["trial"] % 10 < 4
+    frame[name] = np.where(is_forced, *cells)
     with pytest.raises(ImplausibleError, match=rf"forced choices.*where\.{name}={cells[1]}"):
-        read(frame, DOMAINS["learning"])
-    assert only(read(frame, DOMAINS["learning"], accept=["practice_rows"])).n_responses == 160
+        read(frame)
+    assert only(read(frame, accept=["practice_rows"])).n_responses == 120
+    assert only(read(frame, where={name: cells[1]})).n_responses == 120 - int(is_forced.sum())
 
 
 def test_short_names_are_told_by_their_values() -> None:

@@ -644,6 +644,8 @@ def test_a_column_that_is_said_to_be_a_condition_divides_no_experiments(
     rng: np.random.Generator,
 ) -> None:
     frame = delays(rng).frame
-    frame["condition"] = np.where(rng.integers(0, 2, len(frame)) == 1, "drug", "placebo")
-    assert _described(frame).mapping.experiment == "condition"
-    assert only(read(frame, condition="condition")).n_participants == frame["subject"].nunique()
+    frame["study"] = np.where(rng.integers(0, 2, len(frame)) == 1, "drug", "placebo")
+    assert _described(frame).mapping.experiment == "study"
+    assert only(read(frame, condition="study")).n_participants == frame["subject"].nunique()
+    # What varies within participants and is not called an experiment divides none, whatever is said.
+    assert _described(frame.rename(columns={"study": "condition"})).mapping.experiment == ""
