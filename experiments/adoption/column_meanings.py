@@ -11,7 +11,7 @@ import pandas as pd
 
 from lakatos.experiments.adoption.cell_units import has_units
 from lakatos.experiments.adoption.mapping import AnswerColumns
-from lakatos.experiments.adoption.names import words_of
+from lakatos.experiments.adoption.names import CHOICES, words_of
 from lakatos.experiments.adoption.signatures import (
     ITEMS,
     SCHEDULES,
@@ -277,7 +277,7 @@ def _chosen_there(frame: pd.DataFrame, name: str) -> str:
     return found[0] if len(found) == 1 else ""
 
 
-CHOSEN = {"selected", "chosen", "choice", "picked"}
+CHOSEN = CHOICES - {"response", "resp", "answer"}
 """Words in names of columns of what was chosen, beside those of the key that was pressed."""
 
 

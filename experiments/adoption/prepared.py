@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from lakatos.experiments.adoption.cell_units import amount_said, without_units
 from lakatos.experiments.adoption.expression import ColumnExpression
 from lakatos.experiments.adoption.mapping import ALL_COLUMNS, AnswerColumns, leaves_of
-from lakatos.experiments.adoption.names import words_of
+from lakatos.experiments.adoption.names import CHOICES, words_of
 from lakatos.experiments.adoption.option_code import NEITHER, TRUTH
 from lakatos.experiments.adoption.row_words import rows_named
 from lakatos.experiments.adoption.tables import (
@@ -33,7 +33,6 @@ from lakatos.traces.wording import plural
 CHOSEN = {"chosen", *(word for word, code in TRUTH.items() if code == "1"), "1"}
 NOT_CHOSEN = {"", *(word for word, code in TRUTH.items() if code == "0"), "0"}
 """Cells of a response where a row is one alternative."""
-CHOICES = {"choice", "chosen", "chose", "choose", "selected", "response", "picked", "mode"}
 ALTERNATIVES = {
     "alt", "alternative", "alternatives", "option", "brand", "mode", "product", "concept", "profile", "item",
 }  # fmt: skip
@@ -261,7 +260,7 @@ def alternative_rows(
     """
     names = [str(name) for name in frame.columns if name != participant]
     who = frame[participant] if participant in frame.columns else pd.Series("", index=frame.index)
-    named = [name for name in names if set(words_of(name)) & CHOICES]
+    named = [name for name in names if set(words_of(name)) & {*CHOICES, "mode"}]
     for choice in [name for name in names if name == response] if response else named:
         said = {_folded(cell) for cell in frame[choice].unique()} - {""}
         if len(said) != 2 or not said & CHOSEN or not said & NOT_CHOSEN:
