@@ -44,10 +44,12 @@ NOT_PEOPLE = ("simulated", "language_model")
 """Sources of responses of which no person gave one."""
 BLINDING = "Participants see their own trials and no theory; responses are not handled by hand."
 WITHOUT_PEOPLE = "Not applicable, because no person takes part. Responses are not handled by hand."
-NO_DATA = "Registration prior to creation of data: no participant has taken part."
+NO_DATA = (
+    "Registration prior to creation of data: no participant has taken part in this experiment."
+)
 ASKED = (
     "This text was exported after data collection began, so data may exist. Its content was frozen before the first "
-    "participant took part and is unchanged."
+    "participant of this experiment took part and is unchanged."
 )
 
 
@@ -65,6 +67,7 @@ def registration(
     said: Mapping[str, str] | None = None,
     manner: Sequence[str] = (),
     n_answers: int = 0,
+    earlier: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """Everything that was frozen, under the headings of two registries, and what each theory predicts for each trial.
 
@@ -83,6 +86,8 @@ def registration(
         said: What each theory claims, by digest, without estimates of its parameters.
         manner: How trials are given, in sentences: practice, breaks, time limits, conditions.
         n_answers: Answers that are there, of an archive or a file.
+        earlier: Experiments whose responses were there when the plan was frozen, with how many these are, such as
+            "2,400 responses of 25 participants".
     """
     names, n_options = dict(plan.rivals), domain.n_options(design.stimuli)
     labels = _predicted_options(domain, n_options)
@@ -97,10 +102,11 @@ def registration(
         asked=asked,
         manner=manner,
         n_answers=n_answers,
+        earlier=_earlier(earlier or {}),
     )
     return {
         "format": "lakatos-registration",
-        "version": 1,
+        "version": 2,
         "record": record,
         "experiment": plan.experiment,
         "data_exist": source in EXISTING,
@@ -111,7 +117,7 @@ def registration(
         "exclusion_rules": list(plan.exclusion_rules),
         "predictions": [
             {
-                "trial": row,
+                "trial": row + 1,
                 "description": domain.describe(design.stimuli, row),
                 "shares": {
                     name: _shares(predictions, digest, row, n_options)
@@ -135,7 +141,9 @@ class PlanWords:
     sample: str
     rationale: str
     existing: str
-    """Whether there are data already."""
+    """Whether there are data of this experiment already."""
+    earlier: str
+    """What there was of earlier experiments of the study; empty of the first."""
     collection: str
     blinding: str
     manner: Sequence[str]
@@ -144,8 +152,8 @@ class PlanWords:
 
     @property
     def is_before_data(self) -> bool:
-        """Whether nobody has been asked."""
-        return self.existing == NO_DATA
+        """Whether nobody has been asked in the whole study."""
+        return self.existing == NO_DATA and not self.earlier
 
 
 def _predicted_options(domain: Domain, n_options: int) -> list[str]:
@@ -163,10 +171,21 @@ def _hypotheses(names: Mapping[str, str], said: Mapping[str, str], chosen: str) 
         claim = said.get(digest)
         rivals.append(f"({number}) {name}: {claim}" if claim else f"({number}) {name}.")
     return (
-        f"These theories compete. {' '.join(rivals)} Each predicts, for every trial, the proportion of participants "
-        f"who choose {chosen}; the table of predictions gives it with a 95% interval. Predictions are directional: "
+        f"These theories compete. {' '.join(rivals)} Each predicts, for every trial, the proportion of choices of "
+        f"{chosen}; the table of predictions gives it with a 95% interval. Predictions are directional: "
         "the theory whose frozen predictions give the responses the highest probability is supported, unless it is "
         "tied."
+    )
+
+
+def _earlier(counts: Mapping[str, str]) -> str:
+    """What responses there were when a plan was frozen; empty before the first experiment."""
+    if not counts:
+        return ""
+    listed = "; ".join(f"{name}: {count}" for name, count in counts.items())
+    return (
+        f"Responses to earlier experiments of this study existed when this plan was frozen ({listed}). Theories could "
+        "be derived and parameters be estimated from them. No response that this plan requires was used."
     )
 
 
@@ -194,6 +213,7 @@ def _plan_words(
     asked: bool,
     manner: Sequence[str],
     n_answers: int,
+    earlier: str,
 ) -> PlanWords:
     """What the plan says, sentence by sentence; arguments as of `registration`."""
     task = timed_task(domain)
@@ -221,6 +241,7 @@ def _plan_words(
         sample=sample,
         rationale=_powers(plan),
         existing=EXISTING.get(source, ASKED if asked else NO_DATA),
+        earlier=earlier,
         collection=HOW.get(source, source),
         blinding=WITHOUT_PEOPLE if source in NOT_PEOPLE else BLINDING,
         manner=manner,
@@ -249,8 +270,10 @@ def _osf_prereg(
     explained = parts.existing
     if parts.is_before_data:
         explained = "There are none."
-    elif parts.existing == ASKED:
-        explained = "None existed when this plan was frozen."
+    elif parts.existing in (ASKED, NO_DATA):
+        explained = parts.earlier or "None existed when this plan was frozen."
+    elif parts.earlier:
+        explained += f" {parts.earlier}"
     return {
         "Study Information": {
             "Title": title,
@@ -295,6 +318,8 @@ def _as_predicted(parts: PlanWords, plan: Preregistration, question: str) -> dic
     """The plan under the headings of AsPredicted."""
     none = "No, no data have been collected for this study yet. "
     collected = (none if parts.is_before_data else "It's complicated. ") + parts.existing
+    if parts.earlier:
+        collected += f" {parts.earlier}"
     size = f"{parts.sample} Stopping rule: {plan.stopping_rule}. {parts.rationale}"
     return {
         "1) Data collection. Have any data been collected for this study already?": collected,
@@ -355,7 +380,7 @@ def to_markdown(value: Mapping[str, Any]) -> str:
     lines += [
         "## Predictions",
         "",
-        f"Proportion of participants who choose {options}, with its 95% interval.",
+        f"Proportion of choices of {options}, with its 95% interval.",
         "",
     ]
     lines += [

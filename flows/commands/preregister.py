@@ -21,6 +21,7 @@ from lakatos.flows.run.study import CampaignConfig
 from lakatos.flows.run.task import domain_of
 from lakatos.traces.artifact import write_whole
 from lakatos.traces.step import Trace
+from lakatos.traces.wording import plural
 
 
 def registration_of(folder: Path, experiment: str = "") -> dict[str, Any]:
@@ -63,7 +64,18 @@ def registration_of(folder: Path, experiment: str = "") -> dict[str, Any]:
             asked=_began(folder, state, trace, name),
             said=said,
             manner=_manner(state.campaign.config),
+            earlier=_earlier(then),
         )
+
+
+def _earlier(then: RunState) -> dict[str, str]:
+    """How many responses there were to experiments before a plan was frozen."""
+    counts = {}
+    for name, item in then.experiments.collected.items():
+        n_people = item.record.n_people or item.record.n_participants
+        of = "" if item.record.pooled else f" of {plural(n_people, 'participant')}"
+        counts[name] = f"{plural(item.record.n_responses, 'response')}{of}"
+    return counts
 
 
 def _manner(config: CampaignConfig) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from lakatos.traces.digest import digest_of
 THEORY = digest_of("a theory")
 
 
-def made(domain, n_options, source="web", asked=False, **changes):
+def made(domain, n_options, source="web", asked=False, earlier=None, **changes):
     task = DOMAINS[domain]
     settings = (
         {"validities": [0.9, 0.7, 0.6], "levels": [0, 1]} if domain == "multiattribute" else {}
@@ -30,6 +30,7 @@ def made(domain, n_options, source="web", asked=False, **changes):
         "question": "Which?",
         "source": source,
         "asked": asked,
+        "earlier": earlier,
     }
     return registration(plan, design, task, arrays, **about)
 
@@ -78,7 +79,7 @@ def test_whether_data_exist_is_said_as_it_is(source, words):
 
 def test_the_page_has_a_row_for_every_trial_and_bars_in_names_do_not_break_it():
     lines = to_markdown(made("multiattribute", 2)).splitlines()
-    rows = [line for line in lines if line.startswith(("| 0 |", "| 1 |"))]
+    rows = [line for line in lines if line.startswith(("| 1 |", "| 2 |"))]
     assert len(rows) == 2
     assert all(row.endswith("| 0.50 (0.25 to 0.75) |") for row in rows)
     assert any(r"A \| theory" in line for line in lines)
@@ -92,6 +93,38 @@ def test_a_text_written_after_people_were_asked_does_not_say_that_there_are_no_d
     assert "no participant has taken part" not in text
     assert text.count("after data collection began") == 2
     assert text.count("None existed when this plan was frozen.") == 1
+
+
+def test_trials_are_counted_from_one_as_in_the_report() -> None:
+    value = made("multiattribute", 2)
+    assert [trial["trial"] for trial in value["predictions"]] == [1, 2]
+
+
+def test_responses_to_earlier_experiments_of_the_study_are_declared() -> None:
+    """Responses to experiment 1.1 existed, and theories and parameters came from them."""
+    value = made("multiattribute", 2, earlier={"1.1": "2,400 responses of 25 participants"})
+    declared = (
+        "Responses to earlier experiments of this study existed when this plan was frozen (1.1: 2,400 responses of 25 "
+        "participants). Theories could be derived and parameters be estimated from them. No response that this plan "
+        "requires was used."
+    )
+    new = (
+        "Registration prior to creation of data: no participant has taken part in this experiment."
+    )
+    sampling = value["osf_prereg"]["Sampling Plan"]
+    assert (sampling["Existing data"], sampling["Explanation of existing data"]) == (new, declared)
+    (first, *_) = value["as_predicted"].values()
+    assert first == f"It's complicated. {new} {declared}"
+
+
+@pytest.mark.parametrize("source", ["simulated", "own file"])
+def test_no_text_says_that_no_data_existed_after_an_earlier_experiment(source: str) -> None:
+    earlier = {"1.1": "2,400 responses of 25 participants"}
+    text = to_markdown(made("multiattribute", 2, source, asked=True, earlier=earlier))
+    assert text.count("(1.1: 2,400 responses of 25 participants)") == 2
+    assert "None existed" not in text
+    assert "There are none." not in text
+    assert "no data have been collected" not in text
 
 
 def test_a_plan_without_people_has_no_blinding_and_states_once_whether_data_exist() -> None:
