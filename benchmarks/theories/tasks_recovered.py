@@ -5,18 +5,18 @@
 Simulated participants follow a published theory; their parameters are drawn from ranges that are usual for it. All
 published theories of the task are fitted to the same responses, and each participant is predicted by the others. As in
 a campaign, the simplest theory within one standard error of the best leads. The verdict is *right* if the truth leads,
-*not told* if its difference from the leader is a tie, and *wrong* otherwise. On the first seeds, one for each truth,
-the parameters of each participant are estimated (`lakatos theory fit --recovery`).
+*not told* if its difference from the leader is a tie, and *wrong* otherwise. With ``--recovery``, the parameters of
+each participant are estimated on the first seeds, one for each truth (`lakatos theory fit --recovery`); figures are in
+``tasks_recovered_parameters.json``.
 """
 
 from __future__ import annotations
 
 import argparse
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,7 @@ from benchmarks.provenance import ROOT, provenance
 from lakatos.domains import DOMAINS
 from lakatos.experiments.task import Domain, Stimuli, Trials
 from lakatos.flows.notebook.fitted import draws_for
+from lakatos.flows.stages.score import decided_by_chance
 from lakatos.theories.engine.checks.complexity import code_length
 from lakatos.theories.engine.laboratory import Laboratory
 from lakatos.theories.engine.record import TheoryChecked, TheoryScored, UnitLogPredictives
@@ -33,6 +34,7 @@ from lakatos.theories.engine.scoreboard import Scoreboard, scoreboard
 from lakatos.theories.engine.scoring.score import UnitScores
 from lakatos.theories.errors import TheoryError
 from lakatos.theories.findings.participant_estimate import (
+    SimulatedResponses,
     recover_parameters,
     simulate_participants,
 )
@@ -41,7 +43,10 @@ from lakatos.theories.language.theory import Theory, read_program
 from lakatos.traces.digest import digest_of
 
 RESULT = ROOT / "benchmarks" / "raw" / "theories" / "tasks_recovered.json"
+PARAMETERS = RESULT.with_name("tasks_recovered_parameters.json")
 N_SEEDS = 20
+MOST_DRAWS, MOST_WALKED = 2048, 512
+"""Draws up to which the scores of theories that chance could reorder are computed anew."""
 
 
 @dataclass(frozen=True)
@@ -217,31 +222,50 @@ def board_of(forms: Mapping[str, Theory], scores: Mapping[str, UnitScores]) -> S
     return scoreboard(list(own), ["1"], {(name, "1"): item for name, item in own.items()}, checked)
 
 
-def cell(kind: str, seed: int) -> dict[str, Any]:
-    """One study: which theory leads, and on the first seeds how well parameters are recovered."""
+def simulated(
+    kind: str, seed: int, laboratory: Laboratory
+) -> tuple[dict[str, Theory], str, SimulatedResponses]:
+    """Theories of a task, the one that participants follow, and what these responded."""
     case, rng = CASES[kind], np.random.default_rng([7, seed])
-    domain = DOMAINS[case.domain]
-    family = find_family(domain)
+    family = find_family(laboratory.domain)
     names = (*case.truths, *case.rivals) if case.rivals else tuple(family.seeds)
     forms = {name: read_program(family.program(name)) for name in names}
     hidden = case.truths[seed % len(case.truths)]
     truth = who_follow(hidden, forms[hidden], case.ranges)
-    with Laboratory(domain, 1) as laboratory:
-        done = simulate_participants(truth, [presented(case, domain, rng)], laboratory, rng)
-        fitted, failed = laboratory.with_people_of(forms, done.trials)
-        if failed:
-            raise RuntimeError(str(failed))
-        n_draws = draws_for(fitted.values(), domain)
-        found = laboratory.scores_of(list(fitted.values()), done.trials, n_draws)
-        scores = {
-            name: own[0].left_out
-            for name, own in zip(fitted, found, strict=True)
-            if not isinstance(own, TheoryError)
-        }
-        recovered = (
-            recover_parameters(done, forms[hidden], laboratory) if seed < len(case.truths) else ()
-        )
-    board, called = board_of(forms, scores), {digest_of(name): name for name in forms}
+    empty = presented(case, laboratory.domain, rng)
+    return forms, hidden, simulate_participants(truth, [empty], laboratory, rng)
+
+
+def compared(
+    forms: Mapping[str, Theory], trials: Sequence[Trials], laboratory: Laboratory
+) -> tuple[Scoreboard, int]:
+    """The scoreboard of fitted theories, and the draws that it needed, as a campaign raises them."""
+    fitted, failed = laboratory.with_people_of(forms, trials)
+    if failed:
+        raise RuntimeError(str(failed))
+    n_draws = draws_for(fitted.values(), laboratory.domain)
+    most = MOST_WALKED if laboratory.domain.sequential else MOST_DRAWS
+    wanted, scores = set(fitted), dict[str, UnitScores]()
+    while True:
+        own = [name for name in fitted if name in wanted]
+        found = laboratory.scores_of([fitted[name] for name in own], trials, n_draws)
+        for name, item in zip(own, found, strict=True):
+            if isinstance(item, TheoryError):
+                raise item
+            scores[name] = item[0].left_out
+        board = board_of(fitted, scores)
+        unclear = decided_by_chance(board)
+        if not unclear or 4 * n_draws > most:
+            return board, n_draws
+        wanted, n_draws = {name for name in fitted if digest_of(name) in unclear}, 4 * n_draws
+
+
+def cell(kind: str, seed: int) -> dict[str, Any]:
+    """Which theory leads in one study."""
+    with Laboratory(DOMAINS[CASES[kind].domain], 1) as laboratory:
+        forms, hidden, done = simulated(kind, seed, laboratory)
+        board, n_draws = compared(forms, done.trials, laboratory)
+    called = {digest_of(name): name for name in forms}
     standing = board.of(digest_of(hidden))
     leads = board.leader.theory == standing.theory
     ties = [called[line.theory] for line in board.standings[1:] if line.tied]
@@ -254,18 +278,30 @@ def cell(kind: str, seed: int) -> dict[str, Any]:
         "verdict": "right" if leads else "not told" if standing.tied else "wrong",
         "truth behind": standing.behind.value,
         "standard error": standing.behind.standard_error,
-        "chance": standing.chance,
+        "draws": n_draws,
         "theories tied with the leader": len(ties),
         "ties": " ".join(ties),
-        **({"intervals that hold the truth": np.mean([item.covered for item in recovered])} if recovered else {}),
-        "recovered": {
+    }
+
+
+def recovery(kind: str, seed: int) -> dict[str, Any]:
+    """How well the parameters of the participants of one study are recovered."""
+    with Laboratory(DOMAINS[CASES[kind].domain], 1) as laboratory:
+        forms, hidden, done = simulated(kind, seed, laboratory)
+        found = recover_parameters(done, forms[hidden], laboratory)
+    return {
+        "commit": provenance()["commit"],
+        "kind": kind,
+        "seed": seed,
+        "intervals that hold the truth": float(np.mean([item.covered for item in found])),
+        **{
             f"{hidden} {item.parameter}": {
-                "correlation": correlation(item.correlation_mean, case.n_people),
+                "correlation": correlation(item.correlation_mean, CASES[kind].n_people),
                 "bias": item.bias_mean,
             }
-            for item in recovered
+            for item in found
         },
-    }  # fmt: skip
+    }
 
 
 def correlation(value: float, n_people: int) -> dict[str, float]:
@@ -280,13 +316,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--out", type=Path, default=RESULT)
     parser.add_argument("--kinds", nargs="+", choices=list(CASES), default=list(CASES))
     parser.add_argument("--seeds", type=int, default=N_SEEDS)
+    parser.add_argument("--recovery", action="store_true")
     chosen = parser.parse_args()
+    order = itemgetter("kind", "seed")
+    if chosen.recovery:
+        wanted = [(kind, seed) for kind in chosen.kinds for seed in range(len(CASES[kind].truths))]
+        complete(PARAMETERS, recovery, wanted, ("kind", "seed"), 1, order=order)
+        return
     wanted = [(kind, seed) for seed in range(chosen.seeds) for kind in chosen.kinds]
-    cells = complete(
-        chosen.out, cell, wanted, ("kind", "seed"), 1, order=itemgetter("kind", "seed")
-    )
+    cells = complete(RESULT, cell, wanted, ("kind", "seed"), 1, order=order)
     for kind in chosen.kinds:
         print(kind, Counter(item["verdict"] for item in cells if item["kind"] == kind))
