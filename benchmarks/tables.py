@@ -108,6 +108,8 @@ SETTINGS: dict[str, dict[str, tuple[str, ...]]] = {
         "cells": ("composed", "n_trials", "method"),
     },
     "theories/staleness": {"cells": ("domain", "truth")},
+    "theories/tasks_recovered": {"cells": ("kind",)},
+    "theories/tasks_recovered_parameters": {"cells": ("kind",)},
     "theories/timed_calibration": {"summary": ("theory",), "parts": ("theory",)},
     "theories/timed_densities": {"cases": ("model", "numbers v", "numbers sv", "numbers A")},
     "theories/transfer": {"cells": ("group", "target")},

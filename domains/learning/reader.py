@@ -781,8 +781,12 @@ def _recognised_choices(table: TableSignature) -> Reading | None:
     places = shown | _places(
         table, [table.columns[name] for name in dict.fromkeys((response.name, *parts.values()))]
     )
+    sizes = ""
     if cues:
         parts |= {CUE: cues[0].name if len(cues) == 1 else [item.name for item in cues]}
+        if not game:
+            game, sizes = _counted_cues(table, cues)
+            parts |= {"block_start": game} if game else {}
         parts |= _go(response)
     unexplained = [
         item
@@ -818,7 +822,12 @@ def _recognised_choices(table: TableSignature) -> Reading | None:
             f"{' and '.join(item.name for item in cues)} is taken for the cue of each step; --column cue= says that "
             "options are the same at all steps"
         )
-    if game:
+    if sizes:
+        notes.append(
+            f"a new {game} is taken for a new game with other cues, as {sizes} is the number of its cues; "
+            "--column block_start= says that games go on"
+        )
+    elif game:
         notes.append(
             f"{' and '.join(means)} are taken for what options pay on average, which nobody sees, and a new {game} for "
             "a new game, as they change with it; --column block_start= says that games go on"
@@ -893,6 +902,20 @@ def _worth_by_sums(
 def _worth_in_words(paid: ColumnSignature, worth: Mapping[str, str]) -> list[str]:
     told = ", ".join(f"{word} is {number}" for word, number in worth.items())
     return [f"{paid.name}: {told}, as a column of sums says"] if worth else []
+
+
+def _counted_cues(table: TableSignature, cues: Sequence[ColumnSignature]) -> tuple[str, str]:
+    """The column of games, and one that counts the different cues of each, where their numbers differ; else nothing."""
+    cue = places_of(*(item.code for item in cues))
+    for game in table.columns.values():
+        if not game.words & (SCHEDULES | GAMES):
+            continue
+        place = places_of(table.person, game.code)
+        n_cues = pd.Series(cue).groupby(place).transform("nunique").to_numpy()
+        for item in table.numbers():
+            if item is not game and len(item.distinct) > 1 and np.array_equal(item.values, n_cues):
+                return game.name, item.name
+    return "", ""
 
 
 def _hidden_means(

@@ -104,7 +104,7 @@ def recognise(table: TableSignature) -> Reading | None:
     if table.response:
         ends = [item for item in ends if item.name == table.response]
     ends = [item for item in ends if item.words & BURST] or ends
-    most = _largest(table, pumps[0])
+    most = _largest(table)
     parts = {"pumps": pumps[0].name} | ({"most": most} if most else {})
     if len(ends) != 1:
         columns = " or ".join(f"--column response={item.name}" for item in ends[:4])
@@ -127,14 +127,12 @@ def _said(table: TableSignature, column: ColumnSignature) -> list[str]:
     return [cell for cell in column.distinct if cell not in missed]
 
 
-def _largest(table: TableSignature, pumps: ColumnSignature) -> str:
+def _largest(table: TableSignature) -> str:
     """The column that says one largest number of pumps."""
     found = [
         item.name
         for item in table.constants()
-        if item.words & LARGEST
-        and item.words & (PUMPS | {"balloon"})
-        and item.values.max() >= np.nanmax(pumps.values)
+        if item.words & LARGEST and item.words & (PUMPS | {"balloon"})
     ]
     return found[0] if len(found) == 1 else ""
 

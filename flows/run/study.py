@@ -465,7 +465,19 @@ def load_study(path: Path) -> CampaignConfig:
         value = read_toml(text)
     except ValueError as error:
         raise StudyError(f"the study {path} is not valid TOML: {error}.") from None
-    return _with_answers(parse_study(_with_programs(value, path), str(path)))
+    config = parse_study(_with_programs(value, path), str(path))
+    _check_space(config, path)
+    return _with_answers(config)
+
+
+def _check_space(config: CampaignConfig, path: Path) -> None:
+    """Refuse settings of the space in which no trial can be drawn."""
+    if config.source.is_archive:
+        return
+    try:
+        domain_of(config).candidates(config.space, np.random.default_rng(0), 1)
+    except ExperimentError as error:
+        raise StudyError(f"the study {path}: space: {error}") from None
 
 
 def _with_answers(config: CampaignConfig) -> CampaignConfig:

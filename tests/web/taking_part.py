@@ -34,6 +34,7 @@ SPACES: dict[str, dict[str, Any]] = {
     "games": {},
     "estimation": {},
     "public_goods": {"all_or_nothing": False},
+    "sequences": {"n_trials": 8},
 }
 
 

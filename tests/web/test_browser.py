@@ -659,6 +659,32 @@ def test_one_of_eleven_numbers_is_chosen_by_its_button_and_by_no_key(
 
 
 @pytest.mark.slow
+def test_a_signal_is_judged_on_a_scale_of_six(browser, serve, tmp_path):
+    """A participant who is surest where a colour has most dots, and reloads the page in between."""
+    space = {"strengths": [0.5, 1.0], "categories": 6}
+    design = open_experiment(tmp_path, "recognition", n_trials=3, checks=0, space=space)
+    labels = list(map(int, DOMAINS["recognition"].options))
+    page = begin(browser, serve(), "recognition")
+    given = []
+    while number := shown(page):
+        if number == 2:
+            page.reload()
+            shown(page)
+        free = page.evaluate(
+            "[...document.querySelectorAll('.options button')].map(item => !item.disabled)"
+        )
+        assert [label for label, own in zip(labels, free, strict=True) if own] == [-3, -2, -1, 1, 2, 3]  # fmt: skip
+        n_orange = page.locator('.picture circle[fill="#e07b00"]').count()
+        given.append({50: -3, 60: 2, 70: 3}[n_orange])
+        answer(page, labels.index(given[-1]))
+    (answers,) = in_inbox(tmp_path)
+    assert (answers.status, sorted(given)) == ("completed", [-3, 2, 3])
+    assert [labels[place] for place in answers.response] == given
+    is_old = design.stimuli["old"][list(answers.trial)] > 0
+    assert [label > 0 for label in given] == is_old.tolist()
+
+
+@pytest.mark.slow
 def test_a_balloon_grows_bursts_and_is_collected(browser, serve, tmp_path):
     """A participant who pumps three times and collects, and reloads the page in between."""
     space = {"n_steps": 14, "most": 6}

@@ -10,6 +10,7 @@ import pytest
 from taking_part import in_inbox
 from test_timed import DOMAIN, N_BINS, _timed, open_letters
 
+from lakatos.domains import DOMAINS
 from lakatos.experiments.participants.table import check_answers
 from lakatos.experiments.participants.web.manner import PracticeTrials
 
@@ -95,6 +96,34 @@ def test_keys_of_the_keyboard_are_timed_by_both_clocks(
     assert abs(sorted(differences)[4]) < 250
     assert list(answers.onset_ms) == sorted(answers.onset_ms)
     assert answers.focus_losses == (0,) * 8
+
+
+@pytest.mark.slow
+def test_the_colour_of_most_dots_is_named_by_its_key(
+    browser: Any, serve: Callable[..., str], tmp_path: Path
+) -> None:
+    """A participant who counts the dots, and takes the other key once."""
+    domain = DOMAINS["perception"]
+    design = open_letters(
+        tmp_path, space={"strengths": [0.5, 1.0]}, repetitions=2, domain=domain, keys=("f", "j"), timeout_ms=5000.0
+    )  # fmt: skip
+    n_trials = 2 * len(design.stimuli)
+    page = begin(browser, serve())
+    for number in range(n_trials):
+        until_target(page)
+        n_orange = page.locator('.target circle[fill="#e07b00"]').count()
+        assert n_orange in (30, 40, 60, 70)
+        page.wait_for_timeout(300)
+        page.keyboard.press("fj"[(n_orange > 50) ^ (number == 1)])
+        if number < n_trials - 1:
+            until_gone(page)
+    page.locator(".code").wait_for()
+    (answers,) = in_inbox(tmp_path)
+    check_answers(answers, design, domain)
+    assert answers.status == "completed"
+    is_right = [domain.options[place].startswith("right") for place in answers.response]
+    assert is_right == [number != 1 for number in range(n_trials)]
+    assert all(300 <= time < 5000 for time in answers.response_time_ms)
 
 
 @pytest.mark.slow

@@ -193,6 +193,21 @@ def test_stimuli_of_each_block_are_numbered_within_it(pairs: pd.DataFrame) -> No
     assert trials.stimuli["block_start"].sum() == N_PEOPLE * 4
 
 
+def test_a_block_whose_cues_a_column_counts_is_a_game(pairs: pd.DataFrame) -> None:
+    block = np.tile(np.repeat([1, 2], N_TRIALS // 2), N_PEOPLE)
+    step = np.tile(np.arange(N_TRIALS), N_PEOPLE)
+    frame = pairs.assign(block=block, type=step % (1 + block) + 1, set_size=1 + block)
+    found = described(frame)
+    assert "block is taken for a new game with other cues, as set_size" in " ".join(found.odd)
+    assert found.mapping.stimulus["block_start"] == "block"
+    (trials,) = read(frame).trials
+    assert trials.stimuli["block_start"].sum() == 2
+    assert set(trials.stimuli["set_size"][:40]) == {2}
+    assert set(trials.stimuli["set_size"][40:]) == {3}
+    # a number that does not count the cues says nothing of games
+    assert "block_start" not in described(frame.assign(set_size=2 + block)).mapping.stimulus
+
+
 def test_two_columns_make_up_a_cue(pairs: pd.DataFrame) -> None:
     context = np.tile(["home", "work"], len(pairs) // 2)
     frame = pairs.assign(context=context)

@@ -173,6 +173,11 @@ def test_impossible_balloons_are_refused_with_their_row(changes, said, words):
         only(frame, **mapping)
 
 
+def test_a_balloon_of_a_file_with_more_pumps_than_its_column_allows_is_refused():
+    with pytest.raises(TrialsError, match="is more than 10, the largest number of pumps"):
+        lakatos.adopt(balloons().assign(max_pumps=10))
+
+
 def test_balloons_with_equally_many_pumps_are_asked_about():
     frame = balloons().assign(pumps=7)
     mapping = {"response": "explosion", "stimulus": {"pumps": "pumps"}}

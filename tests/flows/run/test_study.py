@@ -31,6 +31,7 @@ seeds = ["weighted_additive", "take_the_best"]
 source = "simulated"
 theory = "tallying"
 """
+SPACE = "[space]\nlevels = [0, 1]\nvalidities = [0.8, 0.7]\n"
 MISSING = object()
 RULE = '''"""First: people take the first product."""
 PARAMETERS = {}
@@ -62,7 +63,7 @@ def archive_of(domain: str) -> str:
 
 def test_a_short_study_is_complete_with_defaults(tmp_path):
     path = tmp_path / "study.toml"
-    path.write_text(STUDY)
+    path.write_text(STUDY + SPACE)
     study = load_study(path)
     assert study.theories.seeds == ("weighted_additive", "take_the_best")
     assert (study.design.trials, study.stop.cycles, study.validation.folds) == (24, 5, 0)
@@ -302,7 +303,7 @@ class TestFiles:
         (tmp_path / "rule.py").write_text(RULE)
         text = STUDY.replace('"take_the_best"]', '"take_the_best"]\nfiles = ["rule.py"]')
         path = tmp_path / "study.toml"
-        path.write_text(text.replace('theory = "tallying"', 'program_file = "rule.py"'))
+        path.write_text(text.replace('theory = "tallying"', 'program_file = "rule.py"') + SPACE)
         study = load_study(path)
         assert study.theories.programs == (RULE,)
         assert (study.participants.program, study.participants.theory) == (RULE, "")
@@ -335,6 +336,27 @@ class TestFiles:
         path = tmp_path / "bad.toml"
         path.write_text("name = \n")
         with pytest.raises(StudyError, match=r"bad\.toml is not valid TOML: .*line 1"):
+            load_study(path)
+
+    @pytest.mark.parametrize(
+        ("domain", "space", "words"),
+        [
+            ("sequences", "alphabet = 'HH'", "alphabet of the sequences domain is 'HH'; give 2 to"),
+            ("perception", "strengths = [-0.5, 1]", "give numbers from 0 to 1"),
+            ("stopping", "most = 1", "setting most is 1; give 2 to 1000"),
+            ("recognition", "categories = 1", "setting categories is 1; give 2 to 10"),
+        ],
+    )
+    def test_a_space_without_trials_is_refused_with_its_setting(
+        self, domain, space, words, tmp_path
+    ):
+        path = tmp_path / "space.toml"
+        first, second = list(FAMILIES[domain].seeds)[:2]
+        path.write_text(
+            f"name = 's'\nquestion = 'q'\ndomain = '{domain}'\n[theories]\nseeds = ['{first}', '{second}']\n"
+            f"[participants]\nsource = 'simulated'\ntheory = '{first}'\n[space]\n{space}\n"
+        )
+        with pytest.raises(StudyError, match=f"space.toml: space: .*{words}"):
             load_study(path)
 
     def test_a_file_in_another_encoding_is_refused(self, tmp_path):
@@ -389,7 +411,7 @@ def test_judges_that_take_seats_need_one_anchor_set_and_others_need_none(tmp_pat
         with pytest.raises(StudyError, match=message):
             parse_study(changed(judges=judges), "here")
     path = tmp_path / "study.toml"
-    path.write_text(STUDY + '\n[judges]\npanel = "evolving"\nanchor = "anchor.json"\n')
+    path.write_text(STUDY + SPACE + '[judges]\npanel = "evolving"\nanchor = "anchor.json"\n')
     with pytest.raises(StudyError, match=r"judges\.anchor: there is no file"):
         load_study(path)
     (tmp_path / "anchor.json").write_text("{}")
