@@ -393,11 +393,13 @@ def judge_design(
         reasons.append(f"{plural(len(closed) - MOST_EXPLAINED, 'further pair')} with less power")
     ties = "; ".join(reasons)
     if not separable:
+        every = [pair for pair in _pairs(len(names), None) if table.separates(pair, required)]
+        which = "no undecided pair" if every else "no pair"
         return DesignVerdict(
             False,
             (),
             closed,
-            f"Refused: in simulations, responses of {sample} separate no pair of theories with power {required:.2f}: "
+            f"Refused: in simulations, responses of {sample} separate {which} of theories with power {required:.2f}: "
             f"{ties}.",
         )
     told = "; ".join(

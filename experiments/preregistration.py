@@ -79,7 +79,7 @@ def summarise_design(design: Design, n_answers: int = 0, *, is_exhaustive: bool 
     trials = f"{len(design.stimuli)} distinct trials ({random})"
     if n_answers:
         return (
-            f"{trials}, to which {design.n_participants} participants have given {n_answers:,} existing responses "
+            f"{trials} with {n_answers:,} existing responses of {design.n_participants} participants "
             f"({design.archive})."
         )
     where = f"existing responses of {design.archive}" if design.archive else "new participants"

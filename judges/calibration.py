@@ -14,6 +14,8 @@ from lakatos.judges.errors import JudgeError
 
 Array = NDArray[np.float64]
 N_BINS = 5
+SHOWN = 2
+"""Decimal places of a probability that are shown: verdicts that agree in them share a bin."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,7 @@ def calibration(
     Args:
         probability: ``(n_verdicts,)`` given to the candidate, strictly between 0 and 1.
         favoured: ``(n_verdicts,)`` whether the data then favoured it.
-        n_bins: Of the curve, with equally many verdicts each.
+        n_bins: Of the curve, with about equally many verdicts each; those of one probability share a bin.
 
     Raises:
         JudgeError: There is no verdict, or one is no probability.
@@ -67,7 +69,11 @@ def calibration(
     scores = np.log(np.where(y, p, 1 - p))
     error = float(scores.std(ddof=1) / np.sqrt(len(p))) if len(p) > 1 else float("inf")
     order = np.argsort(p, kind="stable")
-    curve = tuple(_bin(p[rows], y[rows]) for rows in np.array_split(order, min(n_bins, len(p))))
+    ends = [rows[-1] for rows in np.array_split(order, min(n_bins, len(p)))]
+    places = np.unique(
+        np.searchsorted(np.round(p[ends], SHOWN), np.round(p, SHOWN)), return_inverse=True
+    )[1]
+    curve = tuple(_bin(p[places == place], y[places == place]) for place in range(places.max() + 1))
     return JudgeCalibration(len(p), float(scores.mean()), error, curve, *_discrimination(p, y))
 
 

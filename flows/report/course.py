@@ -148,7 +148,7 @@ def pairs_in_words(reading: RunReading) -> str:
         more = len(unmet) - len(named)
         rest = f", and {more} more" if more else ""
         parts.append(
-            f"{plural(len(unmet), 'pair')} of scored theories {'was' if len(unmet) == 1 else 'were'} not compared by a "
-            f"design ({'; '.join(named)}{rest})."
+            f"No experiment was designed to discriminate between {plural(len(unmet), 'pair')} of scored theories "
+            f"({'; '.join(named)}{rest})."
         )
     return " ".join(parts)

@@ -101,7 +101,8 @@ def _limits_of_people(reading: RunReading) -> list[str]:
         )
     elif sealed is not None and not any(sealed.record.of_people):
         found.append(
-            "The sealed trials come from the same experiments and the same participants as the trials of the search. "
+            "The sealed trials come from the same "
+            f"{'file' if reading.is_of_file else 'experiments'} and the same participants as the trials of the search. "
             "They test generalisation to new problems, not to new participants."
         )
     return found
@@ -217,12 +218,7 @@ def _limits_of_search(reading: RunReading) -> list[str]:
     if n_scored:
         seeds = set(reading.state.seeds)
         n_new = sum(line.theory not in seeds for line in reading.board.standings)
-        of_new = f"{n_new} of them selected" if n_new else "none of them selected"
-        candidates = f", {of_new} from {n_tried} candidates" if n_tried else ""
-        found.append(
-            f"The leading theory is the best of {plural(n_scored, 'scored theory')}{candidates}. Selection makes its "
-            "score on the same data optimistic."
-        )
+        found.append(selection_in_words(n_scored, n_new, n_tried))
     found += [
         "Before the verdict, the same responses had been analysed in "
         f"{plural(item.record.n_runs, 'other run')} of this laboratory, with "
@@ -246,6 +242,21 @@ def _limits_of_search(reading: RunReading) -> list[str]:
         "if trials are designed, presents other trials; it may end with another theory."
     )
     return found
+
+
+def selection_in_words(n_scored: int, n_new: int, n_tried: int) -> str:
+    """That the leading theory was selected on the data that score it.
+
+    Args:
+        n_scored: Theories that were scored.
+        n_new: Those of them that a search found.
+        n_tried: Candidates of the search.
+    """
+    of_new = f", {n_new} of them selected from {n_tried} candidates" if n_new and n_tried else ""
+    return (
+        f"The leading theory was selected from {plural(n_scored, 'scored theory')}{of_new} on the same data, which "
+        "makes its score optimistic."
+    )
 
 
 def _idle_clauses(reading: RunReading) -> list[str]:

@@ -7,6 +7,8 @@ from lakatos.experiments.interval import LEAST_UNITS
 from lakatos.flows.report.course import kinds_of_trials
 from lakatos.flows.report.experiment_facts import people_facts
 from lakatos.flows.report.reader import RunReading
+from lakatos.theories.findings.verdicts.conclude import RivalComparison
+from lakatos.theories.findings.verdicts.record import CampaignConcluded
 from lakatos.traces.wording import in_a_list, plural
 
 TIMES = {1: "once", 2: "twice"}
@@ -43,7 +45,7 @@ def _participants(reading: RunReading) -> str:
         sizes = sorted({item.n_people or item.n_participants for item in collected})
         size = f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
         whose = f" of {size} {reading.answerers}"
-    hidden = f", and {n_sealed:,} to sealed trials" if n_sealed else ""
+    hidden = f", and {n_sealed:,} responses to sealed trials" if n_sealed else ""
     analysed = f"We analysed {plural(n_responses, 'response')}{whose}"
     task = f"({reading.kind_of_task})"
     came = " They had been collected before this study" if reading.is_collected_before else ""
@@ -51,7 +53,7 @@ def _participants(reading: RunReading) -> str:
         parts = plural(len(collected), "part")
         return f"{analysed}{hidden} {task}.{came} and were released to the theories in {parts}."
     several = whose and len(collected) > 1
-    each = " per experiment" if several else ""
+    each = ""
     experiments = plural(len(collected), "experiment")
     new = ""
     if several and not reading.is_collected_before:
@@ -60,7 +62,10 @@ def _participants(reading: RunReading) -> str:
             may_return=reading.config.participants.source in ("web", "file")
             and reading.config.exclusions.duplicates == "experiment",
         )
-    return f"{analysed}{each} in {experiments}{hidden} {task}.{came}{'.' if came else ''}{new}"
+    if several:
+        each = f" with {size} {reading.answerers} each"
+        analysed = f"We analysed {plural(n_responses, 'response')}"
+    return f"{analysed} in {experiments}{each}{hidden} {task}.{came}{'.' if came else ''}{new}"
 
 
 def who_took_part(n_people: int, *, may_return: bool) -> str:
@@ -135,7 +140,9 @@ def _responses_each(reading: RunReading) -> str:
     (n_each,) = each if len(each) == 1 else (0.0,)
     if reading.is_collected_before or n_each < 1 or not n_each.is_integer():
         return ""
-    return f" Each participant responded {TIMES.get(int(n_each), f'{n_each:.0f} times')} to each trial."
+    times = TIMES.get(int(n_each), f"{n_each:.0f} times")
+    of_one = " of one experiment" if len(known.collected) > 1 else ""
+    return f" Each participant responded {times} to each trial{of_one}."
 
 
 def _stopping(reading: RunReading) -> str:
@@ -190,7 +197,7 @@ def _comparison(reading: RunReading) -> str:
     chosen = (
         f"; that of the verdict is Bonferroni-corrected for {n_compared} theories"
         if concluded and concluded.interval is not None and n_compared > 1
-        else ""
+        else _other_correction(reading)
     )
     n_units = concluded.n_units if concluded else None
     few = (
@@ -214,7 +221,34 @@ def _basis(reading: RunReading) -> str:
     if concluded is None or concluded.rival is None:
         return ""
     rival = reading.label(concluded.rival).name
-    return f" It was compared with {rival}, the closest initial theory, on {concluded.basis}."
+    other = "other " if concluded.leader in reading.state.seeds else ""
+    bases = [
+        concluded.basis,
+        *(item.basis for item in _comparisons(reading, concluded)),
+    ]
+    data = in_a_list(list(dict.fromkeys(bases)))
+    return f" It was compared with {rival}, the closest {other}initial theory, on {data}."
+
+
+def _comparisons(reading: RunReading, concluded: CampaignConcluded) -> list[RivalComparison]:
+    """The leading theory beside the rival of the verdict, on all data that the verdict states."""
+    found = reading.compared_with_initial(concluded.leader).comparisons
+    same = [item for item in found if item.rival == concluded.rival]
+    return [item for item in same if not concluded.holds or item.basis == concluded.basis]
+
+
+def _other_correction(reading: RunReading) -> str:
+    """The correction of comparisons that the verdict states beside the one that decides."""
+    concluded = reading.concluded
+    if concluded is None or concluded.interval is None:
+        return ""
+    compared = _comparisons(reading, concluded)
+    others = [item for item in compared if item.basis != concluded.basis]
+    corrected = {item.basis: item.n_compared for item in others if item.n_compared > 1}
+    return "".join(
+        f"; that on {basis} is Bonferroni-corrected for {n} theories"
+        for basis, n in corrected.items()
+    )
 
 
 def _software(reading: RunReading) -> str:

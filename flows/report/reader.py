@@ -35,6 +35,7 @@ from lakatos.theories.engine.scoring.unexplained import ErrorRatio
 from lakatos.theories.findings.verdicts.company import PRINTED_ALIKE, describe
 from lakatos.theories.findings.verdicts.conclude import (
     MOST_TIED,
+    ComparedLeader,
     compare_leader,
     in_new_names,
     tied_with,
@@ -294,11 +295,14 @@ class RunReading:
             return self.concluded.rival
         if self.leader is None:
             return None
+        decides = self.compared_with_initial(self.leader).strictest
+        return decides.rival if decides else None
+
+    def compared_with_initial(self, leader: Digest) -> ComparedLeader:
+        """A leading theory beside the other initial theories, on all data on which the verdict compares them."""
         seeds = set(self.state.seeds)
         first = [line.theory for line in self.board.standings if line.theory in seeds]
-        state = self.state
-        decides = compare_leader(state.theories, state.experiments, self.leader, first).strictest
-        return decides.rival if decides else None
+        return compare_leader(self.state.theories, self.state.experiments, leader, first)
 
     @cached_property
     def checked(self) -> dict[Digest, Recorded[TheoryChecked]]:

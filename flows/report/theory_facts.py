@@ -19,7 +19,7 @@ from lakatos.flows.report.family_tree import origin
 from lakatos.flows.report.figures import theory_scatter
 from lakatos.flows.report.formats import figures3
 from lakatos.flows.report.reader import RunReading, clean, last_option, scattered_option
-from lakatos.theories.language.account import at_limit, is_as_declared
+from lakatos.theories.language.account import at_limit, is_as_declared, is_at_high
 from lakatos.theories.language.family import find_family
 from lakatos.theories.language.prior import Prior
 from lakatos.theories.language.theory import Theory
@@ -59,9 +59,14 @@ def prior_words(prior: Prior, *, pooled: bool = False) -> str:
     if prior.kind in ("uniform", "log_uniform"):
         return f"declared: anywhere from {figures3(prior.low)} to {figures3(prior.high)}"
     low, middle, high = (figures3(value) for value in prior.quantile(np.array([1 / 6, 0.5, 5 / 6])))
-    limit = "; the centre lies at the limit of the range" if at_limit(prior) else ""
+    limit = ""
+    if at_limit(prior):
+        side, end = ("upper", prior.high) if is_at_high(prior) else ("lower", prior.low)
+        limit = (
+            f"; the centre of the distribution is estimated at the {side} limit, {figures3(end)}"
+        )
     if is_as_declared(prior):
-        limit = f"; as wide as the declared range ({figures3(prior.low)} to {figures3(prior.high)})"
+        limit = f"; the data do not narrow the declared range ({figures3(prior.low)} to {figures3(prior.high)})"
     if pooled:
         return f"about {middle} for all participants; central two thirds of its uncertainty: {low} to {high}{limit}"
     return f"central two thirds of the population: {low} to {high}{limit}"

@@ -6,6 +6,7 @@ has the figures, the Methods paragraph and the limitations. Like the report, it 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -25,6 +26,7 @@ from lakatos.theories.engine.record import CompletenessMeasured, TheoryCompleten
 from lakatos.theories.engine.scoreboard import TheoryStanding
 from lakatos.theories.engine.scoring.score import UNKNOWN
 from lakatos.theories.findings.verdicts.company import SCALE
+from lakatos.theories.language.prior import Prior
 from lakatos.traces.digest import Digest
 
 SUMMARY_FILE: Final = "summary.html"
@@ -91,6 +93,11 @@ def render_summary(reading: RunReading, report: str) -> str:
     return environment.get_template("summary.html").render(context)
 
 
+def n_free_parameters(priors: Mapping[str, Prior]) -> int:
+    """Parameters on which the prediction of some presented trial depends."""
+    return sum(not prior.idle for prior in priors.values())
+
+
 def comparison_lines(
     reading: RunReading, company: CompletenessMeasured | None
 ) -> list[ComparisonLine]:
@@ -109,7 +116,7 @@ def comparison_lines(
         ComparisonLine(
             theory=line.theory,
             standing=line,
-            n_parameters=len(reading.theory(line.theory).priors),
+            n_parameters=n_free_parameters(reading.theory(line.theory).priors),
             completeness=complete.get(line.theory),
         )
         for line in standings

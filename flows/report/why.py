@@ -193,7 +193,8 @@ def why(
         if isinstance(record, CampaignConcluded):
             carried = tuple(_carried(reading, record))
         by_machine = reading.simulated or bool(reading.model)
-        rests_on = [_rests_on(n_all, n_people, reading.answerers)] if n_all else []
+        n_units = record.n_units if isinstance(record, CampaignConcluded) else None
+        rests_on = [_rests_on(n_all, n_people, reading.answerers, n_units)] if n_all else []
         return WhyAnswer(
             claim=claim,
             reason=reason,
@@ -307,10 +308,17 @@ def _theory(reading: RunReading, digest: Digest) -> str:
     return reading.label(digest).name
 
 
-def _rests_on(n_responses: int, n_people: int, answerers: str) -> str:
+def _rests_on(n_responses: int, n_people: int, answerers: str, n_units: int | None = None) -> str:
+    """On how many responses a conclusion rests; ``n_units``: participants of the verdict's comparison."""
     one = answerers.replace("participants", "participant").replace("sessions", "session")
     people = f" of {plural(n_people, one, answerers)}" if n_people else f" of {answerers}"
-    return f"It is based on {plural(n_responses, 'response')}{people}."
+    responses = f"{plural(n_responses, 'response')}{people}"
+    if n_units is None:
+        return f"It is based on {responses}."
+    part = ""
+    if n_units < n_people:
+        part = f"; the comparison of the verdict uses the responses of {n_units} of them"
+    return f"The verdict and the estimates behind it are based on {responses}{part}."
 
 
 def _in_brief(
@@ -326,7 +334,8 @@ def _in_brief(
     if rival is None:
         yield f"{leader} is the only remaining theory."
         return
-    yield lead_in_words(leader, _theory(reading, rival), record)
+    is_initial = record.leader in reading.state.seeds
+    yield lead_in_words(leader, _theory(reading, rival), record, is_initial=is_initial)
     part = "data set" if data_sets_of(reading.board.experiments) else "experiment"
     yield from strongest_part(leader_by_experiment(reading), part)
     if carried:
@@ -334,23 +343,28 @@ def _in_brief(
         yield (
             f"The trial that favours the leading theory most is {most.trial} of experiment "
             f"{told_experiment(most.experiment)} ({shortened(most.shown, 60)}): "
-            f"{most.share:.0%} of {plural(most.n_answers, 'response')} were the last option; with parameters estimated "
-            f"from all responses, the leading theory predicts {most.leader:.0%}, the rival {most.rival:.0%}."
+            f"the last option was chosen in {most.share:.0%} of {plural(most.n_answers, 'response')}; with "
+            f"parameters estimated from all responses, the leading theory predicts {most.leader:.0%}, "
+            f"the rival {most.rival:.0%}."
         )
 
 
-def lead_in_words(leader: str, rival: str, record: CampaignConcluded) -> str:
+def lead_in_words(
+    leader: str, rival: str, record: CampaignConcluded, *, is_initial: bool = False
+) -> str:
     """Whether the leading theory predicts better than the rival of the verdict, and on which data.
 
     Args:
         leader: Its name.
         rival: Name of the rival; of the second theory, where there is no other initial theory.
         record: The verdict.
+        is_initial: Whether the leading theory is an initial one itself.
     """
     if record.advantage is None:
         return f"{leader} leads and {rival} is second; the study has no other initial theory."
     better = "predicts better" if record.holds else "was not shown to predict better"
-    return f"{leader} {better} than {rival}, the closest initial theory, on {record.basis}."
+    closest = "closest other initial theory" if is_initial else "closest initial theory"
+    return f"{leader} {better} than {rival}, the {closest}, on {record.basis}."
 
 
 def strongest_part(found: Sequence[LeaderOnExperiment], part: str) -> Iterator[str]:
@@ -371,7 +385,7 @@ def strongest_part(found: Sequence[LeaderOnExperiment], part: str) -> Iterator[s
     if most.is_above_zero():
         yield f"The strongest evidence is {which}: {size}."
     else:
-        yield f"No {part} by itself shows an advantage; it is largest in {which}: {size}."
+        yield f"No {part} by itself shows an advantage; the difference is largest in {which}: {size}."
 
 
 def _carried(reading: RunReading, record: CampaignConcluded) -> Iterator[SupportingTrial]:

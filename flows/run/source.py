@@ -26,6 +26,7 @@ from lakatos.theories.engine.checks.check import load_theory
 from lakatos.theories.engine.running.behave import behave
 from lakatos.theories.engine.sandbox.client import Sandbox
 from lakatos.theories.errors import TheoryError
+from lakatos.theories.language.account import declared_title
 from lakatos.theories.language.family import own_texts
 from lakatos.theories.language.grammar import Composition
 from lakatos.theories.language.prior import draw_population
@@ -94,9 +95,9 @@ def hidden_theory(config: CampaignConfig) -> Theory:
 
 
 def hidden_rule(config: CampaignConfig) -> str:
-    """The rule that simulated people follow, in words."""
-    people = config.participants
-    words = [hidden_theory(config).name]
+    """The rule that simulated people follow, in words that hold for all values which its parameters may have."""
+    people, hidden = config.participants, hidden_theory(config)
+    words = [declared_title(hidden.name, hidden.clauses, hidden.priors)]
     for slot, names in people.mechanisms.items():
         words.append(f"{slot} replaced by {' and '.join(names)}" if names else f"without {slot}")
     return "; ".join(words)

@@ -36,7 +36,7 @@ class RunSummary:
     how: str
     n_experiments: int
     n_rivals: int
-    n_records: int
+    n_events: int
     head: str
     """Hash of the last event that it tells of."""
     waiting: str
@@ -60,7 +60,7 @@ class RunSummary:
         """The counts in words."""
         return (
             f"{plural(self.n_experiments, 'experiment')}, {plural(self.n_rivals, 'theory')}, "
-            f"{plural(self.n_records, 'event')}"
+            f"{plural(self.n_events, 'event')}"
         )
 
 
@@ -136,7 +136,7 @@ def read_summary(folder: Path) -> RunSummary | None:
             return None
         lines = tuple(tuple(map(str, line)) for line in kept.pop("standings"))
         summary = RunSummary(**kept, standings=lines)
-        return summary if (summary.n_records, summary.head) == head else None
+        return summary if (summary.n_events, summary.head) == head else None
     return None
 
 

@@ -114,11 +114,9 @@ async def revise(
             looking = replace(brief, looks_back=remembers)
             telling = SearchTold(WorkTold(run.progress, cycle), brief.n_candidates)
             proposal = search(run.open_family, run.laboratory, looking, trials, context, telling)
-        if proposal.unspent:
-            tried = (
-                f"{len(proposal.attempts)} of {plural(brief.n_candidates, 'candidate')} evaluated"
-            )
-            run.progress.note(f"{tried}: {proposal.unspent}")
+        if "grammar" in settings.advocates:
+            n_tried = len(proposal.attempts)
+            run.progress.note(searched_in_words(n_tried, brief.n_candidates, proposal.unspent))
         best = max((attempt.criterion for attempt in proposal.submitted), default=-math.inf)
         if not past:
             few = some_trials(few, MOST_INDUCED_TRIALS, context.rng)
@@ -153,6 +151,21 @@ async def revise(
     return await run.step(
         "revise", work, returns=SearchFinished, inputs=inputs, position={"cycle": cycle}
     )
+
+
+def searched_in_words(n_tried: int, n_planned: int, unspent: str) -> str:
+    """How many candidates a search evaluated, as its record counts them.
+
+    Args:
+        n_tried: Number of candidates.
+        n_planned: Number that was planned, to which those are added that arise while the best are simplified.
+        unspent: Why fewer were tried.
+    """
+    said = f"{plural(n_tried, 'candidate')} evaluated"
+    if unspent:
+        return f"{said} of at most {n_planned}: {unspent}"
+    n_added = n_tried - n_planned
+    return f"{said}, {n_added} of them while the best were simplified" if n_added > 0 else said
 
 
 def search(

@@ -41,6 +41,12 @@ def test_bins_hold_equally_many_and_exact_intervals():
     assert found.curve[0].interval == pytest.approx((0.0, 1 - 0.025 ** (1 / 10)))
 
 
+def test_verdicts_of_one_shown_probability_share_a_bin():
+    found = calibration([0.981, 0.3, 0.979], [True, False, True], n_bins=3)
+    assert [(row.n, row.share) for row in found.curve] == [(1, 0.0), (2, 1.0)]
+    assert found.curve[1].interval[0] == pytest.approx(0.025**0.5)
+
+
 def test_what_is_no_probability_is_refused():
     with pytest.raises(JudgeError, match="1 probabilities and 1 outcomes cannot be compared"):
         calibration([1.0], [True])

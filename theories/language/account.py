@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from lakatos.theories.errors import TheorySourceError
 from lakatos.theories.language.prior import Prior
-from lakatos.theories.language.topic import topic_of
+from lakatos.theories.language.topic import DIRECTED_TITLES, topic_of
 
 Array = NDArray[np.float64]
 HARDLY = 0.12
@@ -87,7 +87,8 @@ COMPLEX = re.compile(r"[,;:]| (and|or|if|where|when|once|until) ")
 PREDICATE = re.compile(
     r"(?!.* if )(?P<verb>(\w+ly )?((dis)?like|avoid|(over|under)weight"
     r"|tend to (avoid|take|leave|stay with|repeat|switch))"
-    r"|give about|find|are (\w+ly )?(drawn to|driven away from)|are (\w+ )?(more|less) likely to wait,"
+    r"|give about|aim (higher|lower)|find"
+    r"|are (\w+ly )?(drawn to|driven away from)|are (\w+ )?(more|less) likely to wait,"
     r"|give (\w+ )?(more|less))"
     r" (?P<object>([^,;()]|\((?![^()]*estimated at)[^()]+\))+?)(?P<end> ((hardly|much) )?(more|less) random)?"
 )
@@ -95,6 +96,10 @@ PREDICATE = re.compile(
 DIRECTION = re.compile(r"give (\w+ )?(?P<which>more|less) [^,]+")
 OPTION = re.compile(r"((the|an?) \w+|their last choice) (?=with |without |after )")
 """An option that is named again before what distinguishes it."""
+NEARLY_RANDOM = "People choose almost at random."
+WEAKLY = "as far as they do not"
+ODDS = "log odds"
+"""Beginning of the units of parameters that move choices."""
 RANDOM = "lapse"
 """Parameter with the share of random choices."""
 OFTEN = re.compile(r"\{(\w+)~\}")
@@ -306,10 +311,32 @@ def account_of(
         idle = found.idle or clause.clause in silent
         is_most = _is_mostly_random(clause, clauses, priors)
         told.append(replace(found, idle=idle, is_defining=defines, is_most=is_most))
-    claim = " ".join(_sentences(told))
+    claim = " ".join(_sentences(told, is_weak=is_nearly_random(told, priors)))
     first, middle, later = claim.partition(MIDDLE)
     claim = first + middle + later.replace(MIDDLE, MIDDLE.removesuffix(" of people"))
     return TheoryAccount(_account_name(head, told), claim, tuple(told))
+
+
+def is_nearly_random(told: Sequence[ToldClause], priors: Mapping[str, Prior]) -> bool:
+    """Whether nothing moves choices much, so that what people prefer hardly shows.
+
+    A parameter in log odds moves them, unless its clause has hardly an effect or, where no clause is about it, it lies
+    at the lower limit of its range.
+    """
+    sizes = {item.wording.parameter: item for item in told if item.wording.parameter}
+    moving = {
+        name: prior
+        for name, prior in priors.items()
+        if prior.unit.startswith(ODDS) and not prior.idle
+    }
+    if not any(prior.low > 0 for prior in moving.values()):
+        return False
+    return all(
+        sizes[name].strength == "hardly"
+        if name in sizes
+        else is_learned(prior) and prior.low > 0 and at_limit(prior) and not is_at_high(prior)
+        for name, prior in moving.items()
+    )
 
 
 def _account_name(head: str, told: Sequence[ToldClause]) -> str:
@@ -334,9 +361,40 @@ def true_title(title: str, told: Sequence[ToldClause]) -> str:
         if item.of_some:
             kept = words[:-1] if words[-1] == others[-1] and len(words) > 1 else words
             one = f"{' '.join(kept)} or {other}"
-        found = re.sub(rf"(?i)\b{named[0]}\b", one, title)
-        title = found[0].upper() + found[1:]
+        title = _renamed(title, named[0], one)
+    for phrase, side in DIRECTED_TITLES.items():
+        if not is_named(phrase, title):
+            continue
+        signs = {
+            0 if item.of_some else item.direction * side.signs[item.wording.label]
+            for item in told
+            if item.wording.label in side.signs
+            and (item.direction or item.of_some)
+            and not item.is_detail
+        }
+        if signs - {1}:
+            title = _renamed(title, phrase, side.opposite if signs == {-1} else side.both)
     return title
+
+
+def declared_title(title: str, wordings: Sequence[Wording], priors: Mapping[str, Prior]) -> str:
+    """A title that names both sides of a clause where the declared range of its parameter has people on both."""
+    told = []
+    for wording in wordings:
+        prior = priors.get(wording.parameter)
+        if prior is None or not wording.opposite_clause:
+            continue
+        above = float(np.mean(_distances(wording, _everybody(prior), priors) > 0))
+        divided = MIXED[0] < above < MIXED[1]
+        side = 1 if above >= 0.5 else -1
+        told.append(ToldClause("", wording, side, "", 1.0, of_some=divided))
+    return true_title(title, told)
+
+
+def _renamed(title: str, words: str, others: str) -> str:
+    """A title with other words in place of some."""
+    found = re.sub(rf"(?i)\b{words}\b", others, title)
+    return found[0].upper() + found[1:]
 
 
 def is_named(label: str, title: str) -> bool:
@@ -347,10 +405,11 @@ def is_named(label: str, title: str) -> bool:
 def labels_in_order(head: str, told: Sequence[ToldClause]) -> list[str]:
     """Labels of what is told: first of what is true of most people, and of this the strongest first.
 
-    Left out are those that say again what the form's name says.
+    Left out are those that say again what the form's name says, and those of clauses that the claim does not state.
     """
     words = set(re.findall(r"[\w-]+", head.casefold()))
-    strong = [item for item in told if not item.is_detail and not words & _words_of_labels(item)]
+    stated = [item for item in _stated(told) if not item.is_detail]
+    strong = [item for item in stated if not words & _words_of_labels(item)]
     strong.sort(key=lambda item: (item.of_some, -item.size))
     return list(dict.fromkeys(filter(None, map(label_of, strong))))
 
@@ -359,8 +418,8 @@ def _words_of_labels(told: ToldClause) -> set[str]:
     return set(f"{told.wording.label} {told.wording.opposite_label}".casefold().split())
 
 
-def _sentences(told: Sequence[ToldClause]) -> list[str]:
-    """What people do, and what they do besides, sentence by sentence."""
+def _stated(told: Sequence[ToldClause]) -> list[ToldClause]:
+    """The clauses that the claim states, which alone may give a theory its name."""
     spoken = [item for item in told if item.text and not item.idle]
     stated = [item for item in spoken if not item.is_detail or item.is_defining]
     if all(item.wording.sentence == N_PARTS for item in stated):
@@ -370,11 +429,24 @@ def _sentences(told: Sequence[ToldClause]) -> list[str]:
     if any(item.wording.sentence < N_PARTS for item in decided):
         stated = decided
     every = [item.text for item in stated]
-    stated = _exclusive([item for item in stated if not _is_implied(item.text, every)])
+    return [item for item in stated if not _is_implied(item.text, every)]
+
+
+def _sentences(told: Sequence[ToldClause], *, is_weak: bool = False) -> list[str]:
+    """What people do, and what they do besides, sentence by sentence.
+
+    Args:
+        told: All clauses.
+        is_weak: Whether people choose nearly at random, whatever the clauses state.
+    """
+    stated = _exclusive(_stated(told))
     most = [item for item in stated if item.is_most] if len(stated) > 1 else []
     stated = [item for item in stated if item not in most]
-    sentences = [f"People {item.text}." for item in most]
-    start, last = ("on the remaining trials, ", "people") if most else ("", "")
+    sentences = [NEARLY_RANDOM] if is_weak else []
+    start, last = (f"{WEAKLY}, ", "people") if is_weak else ("", "")
+    if most:
+        sentences += [f"{'They' if is_weak else 'People'} {item.text}." for item in most]
+        start, last = "on the remaining trials, ", "people"
     for people, items in _in_parts(stated):
         for subject, text in _predicates(items):
             whose = people if subject == "people" else subject
@@ -619,7 +691,7 @@ def _tell_settled(
         text = _filled(side, strength, priors, pooled=pooled)
     limit = at_limit(prior)
     if is_strong and not mixed and _is_held_at(prior, direction):
-        bound = "upper" if _is_at_high(prior) else "lower"
+        bound = "upper" if is_at_high(prior) else "lower"
         aside = f"estimated at the {bound} bound of the allowed range"
         is_beside = text.endswith(")") and not _ends_with_value(clause, direction)
         text = _with_aside(text, f"strength {aside}" if is_beside else aside)
@@ -683,7 +755,7 @@ def is_held_back(prior: Prior) -> bool:
     """Whether a centre lies at a limit that only the declaration draws: not at 0, nor at 1 of a share."""
     if not at_limit(prior):
         return False
-    if _is_at_high(prior):
+    if is_at_high(prior):
         return not (prior.high == 1.0 and prior.low in (0.0, 0.5))
     return prior.low != 0.0
 
@@ -693,7 +765,7 @@ def names_held_back(priors: Mapping[str, Prior]) -> tuple[str, ...]:
     return tuple(name for name, prior in priors.items() if is_held_back(prior))
 
 
-def _is_at_high(prior: Prior) -> bool:
+def is_at_high(prior: Prior) -> bool:
     """Whether the upper limit is the nearer one to the centre."""
     low, high = (float(value) for value in prior.latent(np.array([prior.low, prior.high])))
     return high - prior.center < prior.center - low
@@ -701,7 +773,7 @@ def _is_at_high(prior: Prior) -> bool:
 
 def _is_held_at(prior: Prior, direction: int) -> bool:
     """Whether people would go further in a direction if the declared range let them."""
-    return is_held_back(prior) and (direction > 0) == _is_at_high(prior)
+    return is_held_back(prior) and (direction > 0) == is_at_high(prior)
 
 
 def is_share_learned(prior: Prior) -> bool:
@@ -732,7 +804,7 @@ def _mixed(
 ) -> tuple[str, bool]:
     """Both sides of a clause, that of more people first with how many they are, and whether most people's is open.
 
-    No interval is stated where the limits of the declared range decide how many people are where.
+    No share is stated where the limits of the declared range decide how many people are where.
     """
     one, other = (
         (clause.clause, clause.opposite_short),
@@ -748,10 +820,10 @@ def _mixed(
         share, low, high = _share_of_people(clause, prior, priors)
         if above < 0.5:
             share, low, high = 1 - share, 1 - high, 1 - low
-        who, rest = f"about {100 * share:.0f}% of people", "the rest"
         if is_share_learned(prior):
             is_open = low <= 0.5 <= high
             who = _people_in_words(share, low, high, ", no clear majority" if is_open else "")
+            rest = "the rest"
     if clause.subject:
         return f"for {who}, {clause.subject} {first}, and for {rest}, {second}", is_open
     return f"{who} {first}, and {rest} {second}", is_open
@@ -784,7 +856,7 @@ def _people_in_words(share: float, low: float, high: float, remark: str = "") ->
     if stated == "100%":
         return "virtually all people" if low >= SURELY else f"virtually all people ({interval})"
     if stated == "0%":
-        return f"fewer than 1% of people ({interval})"
+        return f"at most {np.ceil(100 * high):.0f}% of people ({interval})"
     return f"{stated} of people ({interval})"
 
 

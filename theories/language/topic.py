@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+
 TOPICS = {
     ("increasing returns", "diminishing returns"): "curved values",
     ("loss aversion", "gain seeking"): "gain-loss asymmetry",
@@ -98,6 +101,28 @@ TOPICS = {
     ("a Pavlovian bias", "reversed Pavlovian bias"): "Pavlovian bias",
 }
 """By the labels of both sides."""
+
+
+@dataclass(frozen=True)
+class DirectedTitle:
+    """Words of a title that name one side of what clauses state, by other words than the labels of these."""
+
+    signs: Mapping[str, int]
+    """Side of a clause on which the words are true, by the clause's label."""
+    opposite: str
+    """The words where all of these clauses lie on the other side."""
+    both: str
+    """The words where the clauses lie on different sides, or people do."""
+
+
+DIRECTED_TITLES = {
+    "inequity aversion": DirectedTitle(
+        {"envy": 1, "guilt": 1}, "inequity seeking", "concern for inequity"
+    ),
+    "altruism": DirectedTitle({"care": 1}, "spite", "concern for the other"),
+    "streak aversion": DirectedTitle({"streaks": -1}, "streak seeking", "effects of streaks"),
+    "loss averse": DirectedTitle({"loss aversion": 1}, "gain sensitive", "reference point"),
+}
 
 
 def topic_of(label: str, opposite_label: str) -> str:

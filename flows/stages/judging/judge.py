@@ -37,7 +37,8 @@ COMPARED = 400
 @task(name="judge")
 async def judge(run: Run, cycle: int, found: Recorded[SearchFinished]) -> list[Recorded[Verdict]]:
     """Check, score and judge the successors; admit those about which it is worth asking people."""
-    run.progress.stage(cycle, "judge", plural(len(found.record.submissions), "successor"))
+    n_submitted = len(found.record.submissions)
+    run.progress.stage(cycle, "judge", plural(n_submitted, "proposed theory", "proposed theories"))
     await turn_epoch(run, cycle)
     open_epoch(run)
     await rescore(run, cycle)
@@ -82,10 +83,12 @@ async def judge(run: Run, cycle: int, found: Recorded[SearchFinished]) -> list[R
 async def _check_submissions(run: Run, cycle: int, found: Recorded[SearchFinished]) -> list[Digest]:
     """Successors that pass the checks; one that is a known theory in another form is left out."""
     fresh: list[Digest] = []
+    n_known = 0
     forms = {form_of_source(run.form(name).program.source) for name in run.state.theories.checked}
     for submission in found.record.submissions:
         source = run.trace.artifacts.get(submission.source).decode()
         if form_of_source(source) in forms:
+            n_known += 1
             continue
         program = TheoryProgram(source, submission.author, submission.parents)
         checked = await check_program(run, cycle, program, submission.change, [found.digest])
@@ -94,7 +97,16 @@ async def _check_submissions(run: Run, cycle: int, found: Recorded[SearchFinishe
             fresh.append(program.digest)
         else:
             run.progress.note(f"{checked.record.name} was refused: {checked.record.reason}")
+    if n_known:
+        run.progress.note(known_in_words(n_known, len(found.record.submissions)))
     return fresh
+
+
+def known_in_words(n_known: int, n_submitted: int) -> str:
+    """That proposed theories have the form of one that competes already, and so are no new ones."""
+    if n_known == n_submitted:
+        return "no new theory: what the search found best has the form of a theory that competes already"
+    return f"{n_known} of {n_submitted} proposed theories have the form of a theory that competes already"
 
 
 def _placed(

@@ -170,7 +170,7 @@ def test_a_small_study_runs_reports_and_audits_from_the_command_line(tmp_path: P
         assert state.campaign.concluded is not None
         counts = len(state.experiments.collected), len(state.theories.pool), trace.journal.head[0]
         assert (found.how, found.verdict) == ("concluded", state.campaign.concluded.record.text)
-        assert (found.n_experiments, found.n_rivals, found.n_records) == counts
+        assert (found.n_experiments, found.n_rivals, found.n_events) == counts
     checked = lakatos("audit", "small-1", "--runs", tmp_path / "runs", **home)
     assert checked.returncode == 0
     assert "the audit passes" in checked.stdout

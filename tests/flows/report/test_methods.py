@@ -6,7 +6,7 @@ import pytest
 from rewinding import tiny_run
 
 from lakatos import __version__
-from lakatos.flows.report.limits import limits
+from lakatos.flows.report.limits import limits, selection_in_words
 from lakatos.flows.report.methods import methods_paragraph, who_took_part
 from lakatos.flows.report.reader import RunReading, open_reading
 
@@ -36,7 +36,8 @@ def test_the_paragraph_names_the_data_on_which_the_verdict_rests() -> None:
         assert concluded is not None
         assert concluded.rival is not None
         rival = reading.label(concluded.rival).name
-    assert f"compared with {rival}, the closest initial theory, on {concluded.basis}." in text
+        other = "other " if concluded.leader in reading.state.seeds else ""
+    assert f"compared with {rival}, the closest {other}initial theory, on {concluded.basis}" in text
 
 
 def test_the_paragraph_states_the_stopping_rule_and_when_the_study_ended() -> None:
@@ -56,9 +57,21 @@ def test_the_paragraph_states_how_often_each_participant_responded() -> None:
             (item.record.n_people or item.record.n_participants, item.record.n_responses)
             for item in reading.state.experiments.collected.values()
         }
+        n_experiments = len(reading.state.experiments.collected)
     n_each = collected[1] / (design * collected[0])
     words = {1.0: "once", 2.0: "twice"}.get(n_each, f"{n_each:.0f} times")
-    assert f"Each participant responded {words} to each trial." in text
+    one = " of one experiment" if n_experiments > 1 else ""
+    assert f"Each participant responded {words} to each trial{one}." in text
+
+
+def test_a_search_that_found_no_theory_is_no_choice_among_its_candidates() -> None:
+    assert selection_in_words(6, 0, 223) == (
+        "The leading theory was selected from 6 scored theories on the same data, which makes its score optimistic."
+    )
+    assert selection_in_words(6, 2, 223) == (
+        "The leading theory was selected from 6 scored theories, 2 of them selected from 223 candidates on the same "
+        "data, which makes its score optimistic."
+    )
 
 
 def test_participants_are_called_new_only_where_nobody_may_return() -> None:
@@ -83,7 +96,11 @@ def test_the_paragraph_states_only_the_correction_and_the_limit_that_applied() -
     many, few, without_interval = texts
     assert "is Bonferroni-corrected for 4 theories" in many
     assert "no difference is claimed" not in many
-    assert "Bonferroni" not in few
+    assert "that of the verdict is Bonferroni" not in few
+    assert (
+        "that on predictions frozen before experiment 2.1 is Bonferroni-corrected for 3 theories"
+        in few
+    )
     assert "Bonferroni" not in without_interval
     assert "With fewer than 10 participants no difference is claimed." in few
 

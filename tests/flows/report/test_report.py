@@ -484,7 +484,7 @@ def test_every_section_of_an_eventful_run_has_its_facts(eventful: Path, tmp_path
         "Each experiment has 12 participants",
         "leading theory of each fold",
         "0.0105 to 0.0145",  # interval of the cross-validated error
-        "best of 3 scored theories, 1 of them selected from 2 candidates",
+        "selected from 3 scored theories, 1 of them selected from 2 candidates on the same data",
         "The search ended after 2 cycles, as set.",
     ):
         assert words in page.text

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from lakatos.flows.report.by_experiment import LeaderOnExperiment
-from lakatos.flows.report.why import RecordReason, _lines, lead_in_words, strongest_part
+from lakatos.flows.report.why import RecordReason, _lines, _rests_on, lead_in_words, strongest_part
 from lakatos.flows.report.words import _scored
 from lakatos.theories.engine.scoring.score import ScoreEstimate
 from lakatos.theories.findings.verdicts.record import CampaignConcluded
@@ -27,6 +27,26 @@ def test_a_lead_is_stated_as_the_comparison_of_the_verdict_found_it(
 ) -> None:
     record = CampaignConcluded.model_construct(holds=holds, advantage=advantage, basis="frozen")
     assert lead_in_words("Sum", "Tallying", record).startswith(words)
+
+
+def test_an_initial_theory_that_leads_is_compared_with_the_other_ones() -> None:
+    record = CampaignConcluded.model_construct(holds=True, advantage=0.3, basis="frozen")
+    assert lead_in_words("Sum", "Tallying", record, is_initial=True) == (
+        "Sum predicts better than Tallying, the closest other initial theory, on frozen."
+    )
+
+
+def test_participants_of_the_comparison_are_named_beside_all_whose_responses_were_used() -> None:
+    everybody = (
+        "The verdict and the estimates behind it are based on 4,800 responses of 50 participants"
+    )
+    assert _rests_on(4800, 50, "participants", 25) == (
+        f"{everybody}; the comparison of the verdict uses the responses of 25 of them."
+    )
+    assert _rests_on(4800, 50, "participants", 50) == f"{everybody}."
+    assert _rests_on(4800, 50, "participants") == (
+        "It is based on 4,800 responses of 50 participants."
+    )
 
 
 def test_a_score_is_told_with_what_its_predictions_rest_on_and_the_name_last() -> None:
@@ -59,5 +79,7 @@ def test_an_experiment_is_called_evidence_only_if_its_interval_lies_above_zero()
         "The strongest evidence is experiment 2.1 (of 2, each predicted from the others): +0.1000"
     )
     (none,) = strongest_part([on("1.1", -0.0063), on("2.1", 0.0026)], "experiment")
-    assert none.startswith("No experiment by itself shows an advantage; it is largest in")
+    assert none.startswith(
+        "No experiment by itself shows an advantage; the difference is largest in"
+    )
     assert list(strongest_part([], "experiment")) == []

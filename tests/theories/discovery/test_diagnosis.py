@@ -467,7 +467,8 @@ class TestDiagnosis:
             assert "mixture" not in rules
             said = next(claim for claim in found.claims if claim.rule == "another")
             assert re.fullmatch(
-                r"Other fits an estimated \d+% of participants \(95% lower limit \d+%\) better than Loser",
+                r"Other fits an estimated \d+% of participants "
+                r"\(one-sided 95% interval: at least \d+%\) better than Loser",
                 said.text,
             )
             assert "one more parameter" not in said.recommendation

@@ -10,11 +10,13 @@ from lakatos.theories.errors import TheorySourceError
 from lakatos.theories.language.account import (
     Wording,
     account_of,
+    declared_title,
     general_clause,
     is_as_declared,
     names_held_back,
     read_clauses,
     tell_clause,
+    true_title,
 )
 from lakatos.theories.language.grammar import Composition
 from lakatos.theories.language.prior import Prior, parse_prior
@@ -97,18 +99,115 @@ def test_a_centre_at_a_limit_is_said():
     assert names_held_back(share) == ("gain",)
 
 
-def test_a_centre_at_a_limit_or_a_flat_fit_says_about_how_many_people_are_where_without_an_interval():
+def test_a_centre_at_a_limit_or_a_flat_fit_says_that_people_differ_without_a_share():
     at_a_limit = learned(-0.5, 0.6, low=-0.5, high=2.0)
     flat = learned(0.3, 3.0, low=-2.0, high=2.0)
     texts = [tell_clause(PULL, {"pull": prior}).text for prior in (at_a_limit, flat)]
     assert texts == [
-        "about 60% of people dislike it, and the rest like it",
-        "about 52% of people like it, and the rest dislike it",
+        "some people dislike it, and others like it",
+        "some people like it, and others dislike it",
     ]
     inside = learned(0.3, 0.6, low=-2.0, high=2.0)
     assert tell_clause(PULL, {"pull": inside}).text.startswith(
         "69% of people (95% interval 52% to 83%) "
     )
+
+
+def test_the_same_change_after_two_events_is_stated_once() -> None:
+    clauses = [Wording("aim higher after each burst"), Wording("aim higher after each collection")]
+    assert account_of("Target", clauses, {}).claim == (
+        "People aim higher after each burst and after each collection."
+    )
+
+
+def strictness(center: float) -> Prior:
+    return Prior("log_normal", 0.1, 200.0, np.log(center), 0.1, unit="log odds per point")
+
+
+def test_choices_that_nothing_moves_are_called_almost_random():
+    """Choice sensitivity has no clause: at its lower bound the claim states it before anything else."""
+    rule = Wording("choose the better row")
+
+    def claim(clauses: list[Wording], **priors: Prior) -> str:
+        return account_of("Sum", clauses, priors).claim
+
+    weak = "People choose almost at random. As far as they do not, they choose the better row."
+    assert claim([rule], sensitivity=strictness(0.1)) == weak
+    assert claim([rule], sensitivity=strictness(5.0)) == "People choose the better row."
+    declared = Prior("log_uniform", 0.1, 200.0, unit="log odds per point")
+    assert claim([rule], sensitivity=declared) == "People choose the better row."
+    lapse = Wording("choose at random {lapse~}", sentence=3)
+    assert claim([rule, lapse], sensitivity=strictness(0.1), lapse=learned(0.6, low=0.0)) == (
+        "People choose almost at random. They choose at random on 60% of trials. On the remaining trials, they choose "
+        "the better row."
+    )
+    # A strong bias moves choices, too.
+    bias = replace(learned(2.0), unit="log odds")
+    assert claim([rule, PULL], sensitivity=strictness(0.1), pull=bias) == (
+        "People choose the better row and like it."
+    )
+
+
+def test_choices_on_which_each_clause_has_hardly_an_effect_are_called_almost_random():
+    price = Wording("{much}prefer lower prices", parameter="pull", unit=1.0)
+    prior = replace(learned(0.02, low=0.01), unit="log odds per cent")
+    assert account_of("Price", [price, Wording("compare prices")], {"pull": prior}).claim == (
+        "People choose almost at random. As far as they do not, they compare prices."
+    )
+
+
+@pytest.mark.parametrize(
+    ("envy", "guilt", "title"),
+    [
+        (1.0, 1.0, "Inequity aversion, level 2"),
+        (-1.0, -1.0, "Inequity seeking, level 2"),
+        (-1.0, 1.0, "Concern for inequity, level 2"),
+        (-0.01, 1.0, "Inequity aversion, level 2"),
+    ],
+)
+def test_a_title_turns_with_the_signs_of_the_clauses_that_carry_it(
+    envy: float, guilt: float, title: str
+) -> None:
+    clauses = [
+        Wording(f"dislike {name}", name, f"like {name}", label=name, opposite_label="pride")
+        for name in ("envy", "guilt")
+    ]
+    found = account_of(
+        "Inequity aversion, level 2", clauses, {"envy": learned(envy), "guilt": learned(guilt)}
+    )
+    assert found.name.partition(" with ")[0] == title
+
+
+def test_a_title_that_names_the_opposite_side_turns_too() -> None:
+    clause = Wording(
+        "find runs more random", "pull", "find runs less random", label="streaks", opposite_label="streaks"
+    )  # fmt: skip
+    titles = [
+        true_title("Streak aversion", [tell_clause(clause, {"pull": learned(center)})])
+        for center in (-1.0, 1.0)
+    ]
+    assert titles == ["Streak aversion", "Streak seeking"]
+
+
+def test_no_name_has_a_label_of_a_clause_that_the_claim_does_not_state() -> None:
+    """Of a clause that leaves open where most people are, nothing is stated beside another one."""
+    open_one = replace(PULL, opposite_label="aversion")
+    found = account_of("Sum", [Wording("count"), open_one], {"pull": learned(0.05, 1.0)})
+    assert found.claim == "People count."
+    assert found.name == "Sum"
+
+
+def test_a_title_of_a_declared_range_on_both_sides_names_both() -> None:
+    """A third of the people whom a range describes may do the opposite of what the title says."""
+    curve = replace(PULL, label="increasing returns", opposite_label="diminishing returns")
+
+    def title(low: float, high: float) -> str:
+        return declared_title(
+            "Adding with diminishing returns", [curve], {"pull": Prior("uniform", low, high)}
+        )
+
+    assert title(-2.0, 1.0) == "Adding with diminishing or increasing returns"
+    assert title(-2.0, 0.1) == "Adding with diminishing returns"
 
 
 def test_the_others_are_told_in_the_words_that_differ():
@@ -198,7 +297,10 @@ def test_a_name_repeats_nothing_and_tells_first_what_is_true_of_most_people():
     priors = {"pull": learned(0.6), "stay": learned(0.3, 3.0, -9.0, 9.0)}
     assert account_of("Adding", [mixed, PULL], priors).name == "Adding with liking"
     assert account_of("Adding", [mixed], priors).name == "Adding with sequential dependence"
-    assert account_of("Liking products", [mixed, PULL], priors).name == (
+    # What the claim leaves out beside another clause, as most people may be on either side, gives no name.
+    assert account_of("Liking products", [mixed, PULL], priors).name == "Liking products"
+    decided = priors | {"stay": learned(1.5, 3.0, -9.0, 9.0)}
+    assert account_of("Liking products", [mixed, PULL], decided).name == (
         "Liking products with sequential dependence"
     )
 
@@ -566,7 +668,7 @@ def test_nearly_everybody_and_hardly_anybody_have_their_intervals_where_these_ar
 
     assert told(3.0, 0.02) == "virtually all people count"
     assert told(3.0, 0.25) == "virtually all people (95% interval 91% to 100%) count"
-    assert told(-3.0, 0.02) == "fewer than 1% of people (95% interval 0% to 1%) count"
+    assert told(-3.0, 0.02) == "at most 1% of people (95% interval 0% to 1%) count"
 
 
 def test_a_clause_with_a_subject_of_its_own_does_not_continue_people():

@@ -493,7 +493,7 @@ def pool_checks(
             p=seen.replaced_p,
             analysis=(
                 f"{_literal(others[seen.replaced_by].name)} fits an estimated {replaced.share:.0%} of participants "
-                f"(95% lower limit {replaced.interval[0]:.0%}) better than {{name}}"
+                f"(one-sided 95% interval: at least {replaced.interval[0]:.0%}) better than {{name}}"
             ),
             gain=lambda corrector: replaced.gain,
         ),

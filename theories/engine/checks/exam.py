@@ -321,8 +321,8 @@ def _choices(trial: TestedTheory) -> list[TheoryCheck]:
     passed = value >= FALSE_ALARM_RATE and not impossible
     if passed:
         words = (
-            f"{len(y)} simulated choices agree with the stated probabilities (chi-square in {n_groups} groups of equal "
-            f"probability, p = {value:.3g})."
+            f"{len(y)} simulated choices do not deviate from the stated probabilities (chi-square in {n_groups} groups "
+            f"of equal probability, p = {value:.3g}; limit {FALSE_ALARM_RATE:g})."
         )
     elif impossible:
         words = (

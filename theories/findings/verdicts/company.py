@@ -43,7 +43,7 @@ from lakatos.theories.language.prior import Prior, learned_ends
 from lakatos.theories.language.theory import Theory, read_program
 from lakatos.traces.artifact import ArtifactStore
 from lakatos.traces.digest import Digest
-from lakatos.traces.wording import plural
+from lakatos.traces.wording import in_a_list, plural
 
 BASES = {
     "data sets": "data sets held out in turn",
@@ -53,6 +53,8 @@ BASES = {
 }
 LEARNERS = "generic learners (gradient boosting and a neural network) trained on the same responses"
 SCALE = f", on a scale from guessing (0) to {LEARNERS} (1),"
+MOST_NAMED = 4
+"""Theories of one sentence that are named."""
 PRINTED_ALIKE = 5e-5
 """Difference of two advantages, in nats per choice, below which they are printed alike."""
 SEALED = "sealed trials, everything learned from the open ones"
@@ -353,7 +355,7 @@ def _trials_with_regret(
 def describe(
     measured: CompletenessMeasured, rival: str = "", advantage: float | None = None
 ) -> str:
-    """The leader beside generic learners and published theories, in at most three sentences.
+    """The leader beside generic learners and published theories, in at most four sentences.
 
     Args:
         measured: What was found.
@@ -393,10 +395,24 @@ def describe(
         is_stated = advantage is not None and abs(advantage - measured.ahead) < PRINTED_ALIKE
         if best.name == rival and is_stated:
             parts.append(f"{found}, with which the leading theory was compared.")
-            return " ".join(parts)
+            return " ".join([*parts, *_as_good_elsewhere(measured)])
         interval = measured.estimate(measured.ahead, measured.ahead_error).interval_in_words()
         parts.append(
             f"{found}; the leading theory's score minus its score is {measured.ahead:+.4f} nats per choice "
             f"({interval}, not corrected for selection)."
         )
-    return " ".join(parts)
+    return " ".join([*parts, *_as_good_elsewhere(measured)])
+
+
+def _as_good_elsewhere(measured: CompletenessMeasured) -> list[str]:
+    """A sentence on the published theories that did not compete and have a score as high as that of the leader."""
+    own, competing = measured.theories[0], {item.theory for item in measured.theories}
+    found = [
+        item.name
+        for item in measured.published
+        if item.theory not in competing and item.score >= own.score
+    ]
+    if not found:
+        return []
+    names = in_a_list([*found[:MOST_NAMED], *(["others"] if len(found) > MOST_NAMED else [])])
+    return [f"Published theories that did not compete have a score at least as high: {names}."]

@@ -517,8 +517,8 @@ def _what_it_says(evidence: TheoryEvidence, leader: Digest) -> list[str]:
         parts.append(
             "Its parameters were estimated from these responses."
             if theory.name == title
-            else f"Its form is that of a published theory ({title}), except for its random choices; its parameters "
-            "were estimated from these responses."
+            else f"Its form is that of a published theory ({title}){_noise_beside(theory)}; its parameters were "
+            "estimated from these responses."
         )
     held = [name.replace("_", " ") for name in names_held_back(theory.priors)]
     if held:
@@ -526,6 +526,11 @@ def _what_it_says(evidence: TheoryEvidence, leader: Digest) -> list[str]:
             f"Estimated at a limit of the declared range: {', '.join(held)}. The true value may lie outside it."
         )
     return parts
+
+
+def _noise_beside(theory: Theory) -> str:
+    """How the random choices of a theory can differ from those of the published theory of its form."""
+    return ", with random choices" if LAPSE in theory.priors else ", without random choices"
 
 
 def _advantage_in_words(evidence: TheoryEvidence, found: ComparedLeader) -> list[str]:

@@ -18,8 +18,8 @@ from lakatos.traces.wording import in_a_list, plural
 NO_FINDING = "No finding"
 """Beginning of the verdict on too few participants."""
 MISFIT_RATIO = (
-    "the squared error on the presented trials that estimating the parameters cannot remove, divided by its mean in "
-    "data simulated from the theory"
+    "the squared error on the presented trials after fitting the parameters, divided by its mean in data simulated "
+    "from the theory"
 )
 """What the ratio is, for pages."""
 Verdict = Literal["better", "published", "nothing_left"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from lakatos.theories.findings.verdicts.conclude import (
     _errors,
     _few_in_words,
     _guessing_in_words,
+    _noise_beside,
     _ties_in_words,
     _truth_in_words,
     compare_leader,
@@ -273,3 +275,13 @@ def test_experiments_before_which_predictions_were_frozen_are_named_and_many_are
     assert frozen_basis(["2.1"]) == "predictions frozen before experiment 2.1"
     assert frozen_basis(["2.1", "3.1"]) == "predictions frozen before experiments 2.1 and 3.1"
     assert frozen_basis(["2.1", "3.1", "4.1", "5.1"]) == "predictions frozen before 4 experiments"
+
+
+@pytest.mark.parametrize(
+    ("lapse", "words"), [(True, ", with random choices"), (False, ", without random choices")]
+)
+def test_a_theory_of_a_published_form_is_said_to_have_random_choices_only_if_it_has_some(
+    lapse: bool, words: str
+) -> None:
+    theory = SimpleNamespace(priors={"lapse": 1} if lapse else {"weight": 1})
+    assert _noise_beside(theory) == words

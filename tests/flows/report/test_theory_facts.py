@@ -1,0 +1,24 @@
+"""A population in words agrees with the numbers beside it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from lakatos.flows.report.theory_facts import prior_words
+from lakatos.flows.report.two_pages import n_free_parameters
+from lakatos.theories.language.prior import Prior
+
+
+def test_a_centre_at_a_limit_is_stated_with_the_limit() -> None:
+    words = prior_words(Prior("normal", 0.0, 0.4, 0.0, 0.02))
+    assert words.endswith("; the centre of the distribution is estimated at the lower limit, 0")
+
+
+def test_a_range_that_responses_do_not_narrow_is_not_called_as_wide_as_the_declared_one() -> None:
+    words = prior_words(Prior("normal", 0.0, 1.0, 0.5, 5.0))
+    assert words.endswith("; the data do not narrow the declared range (0 to 1)")
+
+
+def test_a_parameter_without_effect_on_the_presented_trials_is_not_free() -> None:
+    known = Prior("normal", 0.0, 1.0, 0.5, 0.1)
+    assert n_free_parameters({"weight": known, "other": replace(known, idle=True)}) == 1
