@@ -351,8 +351,12 @@ def _pressed(right: Array, is_right: Array, answered: Array, n_answers: int) -> 
 def question_accuracy(
     rows: TimedRows, cells: RowCells, columns: AnswerColumns, notes: list[str]
 ) -> None:
-    """Refuse responses of which fewer are right than chance would have, unless the mapping accepts them."""
+    """Refuse responses of which fewer are right than chance would have, unless the mapping accepts them.
+
+    A column that judges the responses otherwise than the right keys do is questioned, too.
+    """
     answered = ~np.isnan(rows.time_s)
+    _question_judgements(rows, answered, cells, columns, notes)
     n_rows, n_right = int(answered.sum()), int((rows.is_right & answered).sum())
     chance = 1 / rows.n_answers
     if n_rows < FEWEST or n_right >= n_rows * chance - 2 * np.sqrt(n_rows * chance * (1 - chance)):
@@ -367,6 +371,39 @@ def question_accuracy(
         f"code {code} of {columns.response} ({meaning}). Say what the cells mean in participants.columns.responses "
         f"(--column responses.CELL=PLACE)",
     )
+
+
+def _question_judgements(
+    rows: TimedRows, answered: Array, cells: RowCells, columns: AnswerColumns, notes: list[str]
+) -> None:
+    """Refuse right keys that contradict a column of correctness, in more rows than slips explain."""
+    used = {columns.response, *map(str, columns.stimulus.values())}
+    for name in map(str, cells.frame.columns):
+        words = set(words_of(name))
+        if (
+            name in used
+            or words & KEYS
+            or not words & {"accuracy", "acc", "correct", "corr", *ERRORS}
+        ):
+            continue
+        said = pd.Series(folded(cells.text(name))).map(YES_OR_NO).to_numpy(dtype=np.float64)
+        known = answered & ~np.isnan(said)
+        is_right = said == (0 if words & ERRORS else 1)
+        other = known & (is_right != rows.is_right)
+        if known.sum() < FEWEST or other.sum() <= MOST_CONTRADICTED * known.sum():
+            continue
+        question(
+            columns,
+            notes,
+            "contradicted",
+            f"{cells.name}: {rows_named(cells.row_numbers(other))}: {name} contradicts {columns.response} and the "
+            f"right key or its code, in {other.sum():,} of {known.sum():,} responses. Say which columns hold: --column "
+            f"right_key=COLUMN, or --column response={name}",
+        )
+
+
+MOST_CONTRADICTED = 0.1
+"""Share of responses in which a column of correctness may say something else, as after slips that were put right."""
 
 
 def _check_times(

@@ -86,7 +86,11 @@ from lakatos.experiments.adoption.row_cells import (
     texts_in,
     whole_numbers,
 )
-from lakatos.experiments.adoption.row_order import order_of_rows, with_time_stamp
+from lakatos.experiments.adoption.row_order import (
+    order_of_rows,
+    question_countdown,
+    with_time_stamp,
+)
 from lakatos.experiments.adoption.row_words import rows_named
 from lakatos.experiments.adoption.shown_stimuli import with_chosen_stimuli
 from lakatos.experiments.adoption.side_columns import (
@@ -285,6 +289,7 @@ def _adopted(
     _check_rows_are_choices(frame, columns, table.name, notes)
     check_shared_names(frame, table.name, columns, notes)
     columns = with_time_stamp(frame, columns, notes)
+    question_countdown(frame, columns, table.name, notes)
     frame = shown_rows(frame, columns, known_layout(domain), left_out)
     # Rows are known by their places from here on, since several questions may stand in one row of the file.
     numbers = frame.index.to_numpy()

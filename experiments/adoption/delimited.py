@@ -309,10 +309,13 @@ def _names(path: Path, cells: list[str]) -> list[str]:
     """Names of columns from the cells of a header."""
     check_size(path, 0, len(cells))
     names = [name.strip() for name in cells]
-    if len(set(names)) < len(names) > 2 and all(NO_NAME.fullmatch(name) for name in names):
+    no_names = [name for name in names if NO_NAME.fullmatch(name)]
+    numbers = [name for name in no_names if name[-1:].isdigit()]
+    is_all = len(no_names) == len(names) > 2 and len(set(names)) < len(names)
+    if is_all or len(set(numbers)) < len(numbers):
         raise TrialsError(
-            f"{path}: row 1 holds numbers alone, some of them twice, so that the file seems to have no header. Write a "
-            f"first row with a name for each of its {len(names)} columns."
+            f"{path}: row 1 holds numbers, some of them twice, so that the file seems to have no header. Write a first "
+            f"row with a name for each of its {len(names)} columns."
         )
     check_names(path, [name for name in names if name])
     return [name or f"column {place}" for place, name in enumerate(names, start=1)]

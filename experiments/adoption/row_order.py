@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from lakatos.experiments.adoption.mapping import AnswerColumns
 from lakatos.experiments.adoption.names import words_of
+from lakatos.experiments.adoption.plausible import question
 from lakatos.experiments.adoption.read_back import columns_not_read
 from lakatos.experiments.adoption.row_cells import RowCells
 from lakatos.experiments.adoption.row_words import rows_named
@@ -99,6 +100,42 @@ def with_time_stamp(frame: pd.DataFrame, columns: AnswerColumns, notes: list[str
         return columns
     notes.append(f"{found[0]}: rows are in the order of these times, as no other column says it")
     return columns.model_copy(update={"order": found[0]})
+
+
+def question_countdown(
+    frame: pd.DataFrame, columns: AnswerColumns, name: str, notes: list[str]
+) -> None:
+    """Refuse rows in the order of a number that counts what is left, unless the mapping accepts it.
+
+    Raises:
+        ImplausibleError: The last trial of each participant would be the first.
+    """
+    if columns.is_pooled or columns.participant not in frame.columns:
+        return
+    candidates = [columns.order] if columns.order else columns_not_read(frame, columns)
+    for column in candidates:
+        words = set(words_of(column))
+        is_turned = column.startswith("-")
+        if is_turned or column not in frame.columns or not (words & REMAINING and words & COUNTED):
+            continue
+        left = numbers_of(frame[column].str.strip())
+        person = frame[columns.participant]
+        if left.isna().any() or _occurs_twice([left.to_numpy(), pd.factorize(person)[0]]):
+            continue
+        if not columns.order and (left.groupby(person).diff().dropna() < 0).all():
+            continue  # rows are in the order of trials
+        question(
+            columns,
+            notes,
+            "counts_up",
+            f"{name}: {column} seems to count what is left, so that the last trial would be taken for the first. Say "
+            f"--column 'order=-{column}'",
+        )
+
+
+REMAINING = {"left", "remaining", "remain", "verbleibend", "rest"}
+COUNTED = {"trial", "trials", "step", "steps", "round", "rounds", "turn", "turns"}
+"""Words in names of columns that count down."""
 
 
 def _duplicates(columns: Sequence[Array]) -> Array:

@@ -52,6 +52,31 @@ def test_accuracy_in_words_has_one_way_to_be_right(odd_files: Path) -> None:
     )
 
 
+@pytest.mark.parametrize(("name", "is_reversed"), [("acc", False), ("error", True)])
+def test_right_keys_that_contradict_a_column_of_correctness_are_refused(
+    name: str, *, is_reversed: bool
+) -> None:
+    """For half of the participants the column of right keys holds the other key; the mean hides it."""
+    rows = []
+    for person in range(6):
+        for trial in range(40):
+            key = "fj"[trial // 2 % 2]
+            is_right = trial % 9 > 0
+            pressed = key if is_right else "fj"["fj".index(key) - 1]
+            rows.append((f"P{person}", trial + 1, "congruent" if trial % 2 else "incongruent", key, pressed,
+                         400 + 7 * trial % 90, int(is_right != is_reversed)))  # fmt: skip
+    names = ["subject", "trial", "congruence", "right_key", "key", "rt_ms", name]
+    frame = pd.DataFrame(rows, columns=names)
+    assert only(read(frame, DOMAINS["attention"])).n_participants == 6
+    odd = frame["subject"].isin(["P0", "P1", "P2"])
+    other = frame["right_key"].map({"f": "j", "j": "f"})
+    wrong = frame.assign(right_key=frame["right_key"].mask(odd, other))
+    with pytest.raises(ImplausibleError, match=rf"{name} contradicts key .* 120 of 240 responses"):
+        read(wrong, DOMAINS["attention"])
+    found = read(wrong, DOMAINS["attention"], accept="contradicted")
+    assert any("contradicted" in line for line in found.notes)
+
+
 def test_a_row_for_each_alternative_is_read_as_choices(odd_files: Path, tmp_path: Path) -> None:
     (tmp_path / "yoghurt.toml").write_text(FOUR)
     domain = open_domain(str(tmp_path / "yoghurt.toml"))

@@ -12,7 +12,7 @@ from reading import bandits, conflicts, only, read
 from lakatos.domains import DOMAINS
 from lakatos.experiments.adoption.describe import TableDescription, describe_table
 from lakatos.experiments.adoption.tables import read_answers, table_of_frame
-from lakatos.experiments.errors import TrialsError
+from lakatos.experiments.errors import ImplausibleError, TrialsError
 
 
 @pytest.fixture
@@ -224,3 +224,25 @@ def test_tasks_that_no_kind_holds_are_named(name: str, words: str) -> None:
         }
     )
     assert words in _described(frame).doubts_in_words
+
+
+def test_rows_are_not_ordered_by_what_is_left() -> None:
+    """A counter that falls with every trial: rows in its order, from small to large, are in the wrong one."""
+    rng = np.random.default_rng(2)
+    rows = [
+        (f"P{person}", trial, "ab"[rng.integers(2)], int(rng.random() < 0.5))
+        for person in range(6)
+        for trial in range(40)
+    ]
+    frame = pd.DataFrame(rows, columns=["subject", "trial", "choice", "reward"])
+    named = only(read(frame, DOMAINS["learning"]))
+    left = frame.assign(trials_left=39 - frame["trial"]).drop(columns="trial")
+    upwards = left.sort_values(["subject", "trials_left"])
+    for table, said in ((upwards, {}), (left, {"order": "trials_left"})):
+        with pytest.raises(ImplausibleError, match=r"trials_left seems to count what is left"):
+            read(table, DOMAINS["learning"], **said)
+    falling = {"order": "-trials_left"}
+    for table, said in ((left, {}), (left, falling), (upwards, falling)):
+        found = only(read(table, DOMAINS["learning"], **said))
+        assert np.array_equal(found.response, named.response)
+        assert np.array_equal(found.feedback["reward"], named.feedback["reward"])

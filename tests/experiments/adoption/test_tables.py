@@ -137,6 +137,11 @@ def test_a_folder_is_one_table_with_what_its_names_say(tmp_path: Path) -> None:
         ("a.csv", "a,b\n1,2\n3\n", "row 3 has 1 cells and the header 2"),
         ("a.csv", "a,b\n1,2\n3,4,5\n", "row 3 has 3 cells"),
         ("a.csv", "a,a\n1,2\n", "two columns are called 'a'"),
+        (
+            "a.csv",
+            "coins,1,s1,T,1\ncoins,2,s1,H,1\n",
+            "row 1 holds numbers, some of them twice, .* no header",
+        ),
         ("a.csv", "a,b\n", "no row of answers"),
         ("a.csv", "", "no row of answers"),
         ("a.csv", b"PK\x03\x04\x00\x00", "is no text"),
