@@ -22,7 +22,7 @@ from lakatos.flows.report.reader import (
     last_option,
     run_scores,
 )
-from lakatos.flows.run.source import archive_readers, hidden_rule
+from lakatos.flows.run.source import archive_readers, hidden_rule, hidden_theory
 from lakatos.theories.engine.scoreboard import prequential_advantage
 from lakatos.theories.engine.scoring.score import ScoreEstimate
 from lakatos.traces.digest import Digest
@@ -49,6 +49,7 @@ def data_facts(reading: RunReading) -> dict[str, Any]:
         "pooled": any(item.pooled for item in collected),
         "archives": [] if reading.simulated else archive_readers(reading.config),
         "hidden": hidden_rule(reading.config) if reading.simulated else "",
+        "hidden_differs": reading.simulated and bool(hidden_theory(reading.config).priors),
     }
 
 

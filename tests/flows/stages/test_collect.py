@@ -569,7 +569,7 @@ def test_the_commands_say_what_is_waited_for_and_end_with_a_status_of_its_own(
         json.loads(runner.invoke(app, ["preregister", str(folder), "--format", "json"]).output)[
             "version"
         ]
-        == 1
+        == 2
     )
 
 

@@ -658,7 +658,7 @@ def test_another_theory_can_be_all_that_is_found() -> None:
     said = _test(sheet, "Tallying", check)
     assert "closer to the predictions of the other one" in said
     assert re.search(
-        r"if it is as large as here, about \d+ responses like these give an expected z of 3; the largest",
+        r"at the effect size found here, about \d+ responses suffice for an expected z of 3 \(the largest",
         said,
     )
 

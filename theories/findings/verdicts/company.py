@@ -395,22 +395,28 @@ def describe(
         is_stated = advantage is not None and abs(advantage - measured.ahead) < PRINTED_ALIKE
         if best.name == rival and is_stated:
             parts.append(f"{found}, with which the leading theory was compared.")
-            return " ".join([*parts, *_as_good_elsewhere(measured)])
+            return " ".join([*parts, *_as_good_elsewhere(measured, best.name)])
         interval = measured.estimate(measured.ahead, measured.ahead_error).interval_in_words()
         parts.append(
             f"{found}; the leading theory's score minus its score is {measured.ahead:+.4f} nats per choice "
             f"({interval}, not corrected for selection)."
         )
-    return " ".join([*parts, *_as_good_elsewhere(measured)])
+    named = "" if measured.ahead is None else best.name
+    return " ".join([*parts, *_as_good_elsewhere(measured, named)])
 
 
-def _as_good_elsewhere(measured: CompletenessMeasured) -> list[str]:
-    """A sentence on the published theories that did not compete and have a score as high as that of the leader."""
+def _as_good_elsewhere(measured: CompletenessMeasured, named: str) -> list[str]:
+    """A sentence on published theories that did not compete and whose score is as high as that of the leader.
+
+    Args:
+        measured: The leader's completeness and that of the others.
+        named: The published theory that the sentence before is about.
+    """
     own, competing = measured.theories[0], {item.theory for item in measured.theories}
     found = [
         item.name
         for item in measured.published
-        if item.theory not in competing and item.score >= own.score
+        if item.theory not in competing and item.name != named and item.score >= own.score
     ]
     if not found:
         return []
