@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from lakatos.flows.branches.branch import origin_of
 from lakatos.flows.report.reader import RunReading, clean, mean_ceiling, open_pairs
 from lakatos.flows.roles.failures import silence
-from lakatos.flows.run.records import AnalysesNoted, CodeAccepted
+from lakatos.flows.run.records import ENDED_AS_SET, AnalysesNoted, CodeAccepted
 from lakatos.flows.run.run import code_changes_in_words
 from lakatos.flows.stages.verdict.unmeasured import say_of_memorising
 from lakatos.traces.wording import in_a_list, plural
@@ -40,7 +40,7 @@ def _limits_of_progress(reading: RunReading) -> list[str]:
     changes = reading.trace.records(CodeAccepted)
     found += code_changes_in_words(reading.trace, changes, reading.state.campaign.cycles)
     stop = reading.state.campaign.cycles[-1].record.stop if reading.state.campaign.cycles else ""
-    if stop.startswith("budget"):
+    if stop.startswith((ENDED_AS_SET, "budget")):
         found.append(
             f"The search ended after {plural(len(reading.state.campaign.cycles), 'cycle')}, as set."
         )

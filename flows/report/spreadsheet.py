@@ -39,7 +39,7 @@ def csv_of(table: pd.DataFrame, *, is_short: bool = False) -> str:
 
     Args:
         table: Any.
-        is_short: Whether fractions are shown as `short_number` has them, for somebody who reads them on a screen.
+        is_short: Whether fractions are shown as `short_number` has them, for reading on a screen.
     """
     safe = table.rename(columns=safe_cell)
     for place, kind in enumerate(safe.dtypes):

@@ -259,6 +259,8 @@ RECORD_TYPES: RecordTypes = (
     | dict.fromkeys(GONE_KINDS, EarlierRecord)
 )
 
+ENDED_AS_SET = "the preset number of cycles was reached"
+"""How the reason begins with which a search stops after its last cycle; earlier versions wrote ``budget``."""
 ACTS = frozenset(
     kind_of(record)
     for record in (

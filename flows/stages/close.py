@@ -8,7 +8,7 @@ from typing import Final
 from lakatos.flows.errors import FlowError
 from lakatos.flows.run.evidence import RunEvidence
 from lakatos.flows.run.parts import task
-from lakatos.flows.run.records import CycleClosed, LeaderboardLine, LeaderFollowed
+from lakatos.flows.run.records import ENDED_AS_SET, CycleClosed, LeaderboardLine, LeaderFollowed
 from lakatos.flows.run.run import Run
 from lakatos.flows.run.state import RunState
 from lakatos.theories.discovery.rivals import holds, moved
@@ -120,7 +120,7 @@ def _reason_to_stop(
     settings = evidence.config.stop
     since = 0 if improved else 1 + _stalled(evidence.state)
     if cycle >= settings.cycles:
-        return f"the preset number of cycles was reached: {plural(settings.cycles, 'cycle')}"
+        return f"{ENDED_AS_SET}: {plural(settings.cycles, 'cycle')}"
     if cycle < settings.least_cycles:
         return ""
     if since >= settings.patience:

@@ -37,7 +37,7 @@ from lakatos.flows.report.reader import (
 from lakatos.flows.report.report import guess, write_report
 from lakatos.flows.report.theory_facts import coloured, example_trial, favouring_trials
 from lakatos.flows.report.why import why
-from lakatos.flows.run.records import RECORD_TYPES, CycleClosed, LeaderboardLine
+from lakatos.flows.run.records import ENDED_AS_SET, RECORD_TYPES, CycleClosed, LeaderboardLine
 from lakatos.flows.run.run import read_state, started
 from lakatos.flows.run.state import RunState, advance
 from lakatos.flows.run.study import CampaignConfig, parse_study
@@ -363,7 +363,7 @@ class WrittenRun:
                 )
                 for line in self.state.board().standings
             )  # fmt: skip
-            stop = "budget: 2 cycles" if cycle == 2 else ""
+            stop = f"{ENDED_AS_SET}: 2 cycles" if cycle == 2 else ""
             self.record(
                 CycleClosed(
                     cycle=cycle, leader=self.winner, leaderboard=lines, improved=True, stop=stop
