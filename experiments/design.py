@@ -1,7 +1,7 @@
-"""Which trials to ask: those whose answers are expected to say most about which theory is right.
+"""Which trials to ask: those whose responses are expected to say most about which theory is right.
 
 A theory enters as its probabilities alone, ``(n_draws, n_trials, n_options)``: each draw of its parameters is one kind
-of person. The answers of one participant hang together through that person's parameters, so the worth of a trial
+of person. The responses of one participant hang together through that person's parameters, so the worth of a trial
 depends on what was asked before. All ways in which the trials chosen so far can be answered are therefore kept, each
 with what it says about theories and people; what a trial adds is then exact over the draws. When the ways become too
 many, a few that stand for all are kept.
@@ -32,7 +32,7 @@ from lakatos.experiments.information import (
 from lakatos.experiments.task import Design, Stimuli
 
 MOST_CHOSEN = 256
-"""Trials of a batch that are chosen by what they add; where more are asked for, the answers to so many have settled
+"""Trials of a batch that are chosen by what they add; where more are asked for, the responses to so many have settled
 what rivals differ in, and the others are drawn at random."""
 
 TIE = 1e-5
@@ -84,8 +84,8 @@ def choose_trials(
 ) -> TrialSelection:
     """Greedy batch of trials by conditional expected information about which theory is right.
 
-    Each step adds the trial with the largest mutual information between theory and a participant's next answers, given
-    that participant's answers so far, for its cost. This is exact over the draws as long as the chosen trials can be
+    Each step adds the trial with the largest mutual information between theory and the participant's responses, given
+    that participant's responses so far, for its cost. This is exact over the draws as long as the chosen trials can be
     answered in at most ``n_ways`` ways; beyond, ``n_ways`` of them are kept with weights that leave every expectation
     unbiased. The random trials are drawn from the rest. Where costs differ, the batch by information per cost is
     compared with that by information alone, and the more informative one is returned.
@@ -164,10 +164,10 @@ def choose_trials(
 
 
 def both_sides(first: Array, second: Array) -> Array:
-    """Probability of every pair of answers to two presentations of a trial, ``(n_draws, n_trials, n * m)``.
+    """Probability of every pair of responses to two presentations of a trial, ``(n_draws, n_trials, n * m)``.
 
     Args:
-        first: ``(n_draws, n_trials, n)`` of the answers to a trial, or of the ways its repetitions are answered.
+        first: ``(n_draws, n_trials, n)`` of the responses to a trial, or of the ways its repetitions are answered.
         second: ``(n_draws, n_trials, m)`` likewise with the options on the other sides.
     """
     joint = np.asarray(first)[..., :, None] * np.asarray(second)[..., None, :]
@@ -181,7 +181,7 @@ class AnswerWays:
     share: Array
     """``(n_ways,)`` probability of each way, or the weight with which a kept one stands for others; sums to 1."""
     posterior: Array
-    """``(n_ways, n_theories)`` of the theories, after these answers."""
+    """``(n_ways, n_theories)`` of the theories, after these responses."""
     people: list[Array]
     """Per theory ``(n_ways, n_draws)`` probability of each draw, were the theory true."""
 
@@ -195,7 +195,7 @@ class AnswerWays:
         """Ways to answer of simulated people, each of equal weight.
 
         Args:
-            log_weights: Per theory ``(n_people, n_draws)`` log of a draw's weight times the likelihood of the answers.
+            log_weights: Per theory ``(n_people, n_draws)`` log of a draw's weight times the responses' likelihood.
             prior: ``(n_theories,)``.
         """
         highest = [w.max(axis=1, keepdims=True) for w in log_weights]
@@ -209,7 +209,7 @@ class AnswerWays:
         return cls(np.full(len(posterior), 1 / len(posterior)), posterior, people)
 
     def after(self, outcomes: Sequence[Array], n_most: int, rng: np.random.Generator) -> AnswerWays:
-        """With one more trial; ``outcomes`` holds per theory ``(n_outcomes, n_draws)`` probabilities of its answers."""
+        """With one more trial; ``outcomes`` has per theory ``(n_outcomes, n_draws)`` probabilities of its responses."""
         predictive = np.stack(
             [own @ p.T for own, p in zip(self.people, outcomes, strict=True)], axis=-1
         )
@@ -265,7 +265,7 @@ class TrialSearch:
     prior: Array
     weights: list[Array]
     noise: Array
-    """``(n_candidates,)`` entropy of an answer that is left when theory and person are known, in nats."""
+    """``(n_candidates,)`` entropy of a response that is left when theory and person are known, in nats."""
 
     @classmethod
     def prepare(
@@ -379,7 +379,7 @@ class TrialSearch:
         return row, bool(is_proved)
 
     def look(self, ways: AnswerWays, rows: NDArray[np.intp]) -> tuple[Array, Array]:
-        """What the next answers to some candidates add, about the theory and about theory and person, in nats.
+        """What the next responses to some candidates add, about the theory and about theory and person, in nats.
 
         In single precision: two rounded entropies differ by about 1e-6 nats.
         """
@@ -408,11 +408,11 @@ class TrialSearch:
 
 
 def _theory_information(ways: AnswerWays, outcomes: Sequence[Array]) -> float:
-    """What the next answers to one trial say about which theory is right, in nats, in double precision.
+    """What the next responses to one trial say about which theory is right, in nats, in double precision.
 
     Args:
         ways: How the trials before can have been answered.
-        outcomes: Per theory ``(n_outcomes, n_draws)`` probabilities of the trial's answers.
+        outcomes: Per theory ``(n_outcomes, n_draws)`` probabilities of the trial's responses.
     """
     predicted = np.stack([own @ p.T for own, p in zip(ways.people, outcomes, strict=True)], axis=1)
     mean = (ways.posterior[..., None] * predicted).sum(axis=1)

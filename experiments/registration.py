@@ -85,7 +85,7 @@ def registration(
         asked: Whether people have been asked by now, so that the text may not say that there are no data.
         said: What each theory claims, by digest, without estimates of its parameters.
         manner: How trials are given, in sentences: practice, breaks, time limits, conditions.
-        n_answers: Answers that are there, of an archive or a file.
+        n_answers: Responses that are there, of an archive or a file.
         earlier: Experiments whose responses were there when the plan was frozen, with how many these are, such as
             "2,400 responses of 25 participants".
     """
@@ -254,7 +254,7 @@ def _plan_words(
 
 
 def _timed_measure(task: TimedTask) -> str:
-    """What is measured where an answer is a key with its time."""
+    """What is measured where a response is a key with its time."""
     edges = task.scale.edges
     listed = ", ".join(f"{edge:g}" for edge in edges)
     return (

@@ -1,7 +1,7 @@
 """What can be asked of people and how they can answer: stimuli, responses, domains, designs.
 
 A *stimulus* is one trial as shown. Stimuli of one experiment are held together as named arrays whose first axis is
-``n_trials``, so that a theory evaluates all of them at once. Responses are a long table, one row per answer, or per
+``n_trials``, so that a theory evaluates all of them at once. Responses are a long table, one row per response, or per
 group of equal answers when only published counts are known. Where something follows a response, such as a reward,
 each row also holds this *feedback*.
 """
@@ -133,13 +133,13 @@ class Trials:
     n_options: int = 2
     pooled: bool = False
     n_people: int = 0
-    """People behind the answers; for pooled data as published."""
+    """People behind the responses; for pooled data as published."""
     feedback: Mapping[str, Array] = field(default_factory=dict)
-    """``(n_rows,)`` each: what followed the answer."""
+    """``(n_rows,)`` each: what followed the response."""
     attributes: Mapping[str, Array] = field(default_factory=dict)
     """``(n_participants,)`` each: what is known of the people, numbers such as ``age_years``, or words."""
     by_language_model: bool = False
-    """Whether a language model gave the answers, in place of people."""
+    """Whether a language model gave the responses, in place of people."""
 
     def __post_init__(self) -> None:
         n_rows = len(self.participant)
@@ -219,11 +219,11 @@ class Trials:
 
     @property
     def n_responses(self) -> int:
-        """Number of all answers; a row of counts stands for several."""
+        """Number of all responses; a row of counts stands for several."""
         return int(self.count.sum())
 
     def of_people(self, chosen: Array) -> Trials:
-        """The answers of some people, ``(n_participants,)`` true for each of them, who are numbered anew."""
+        """The responses of some people, ``(n_participants,)`` true for each of them, who are numbered anew."""
         kept = np.asarray(chosen)[self.participant]
         number = np.cumsum(chosen) - 1
         return replace(
@@ -237,7 +237,7 @@ class Trials:
         )
 
     def in_counts(self) -> Trials:
-        """The same answers as counts that do not say who gave them."""
+        """The same responses as counts that do not say who gave them."""
         totals = self.totals
         trial, response = (totals > 0).nonzero()
         return Trials(
@@ -282,7 +282,7 @@ class Trials:
 
     @cached_property
     def sparse_counts(self) -> csr_array:
-        """`counts` as ``(n_participants, n_trials * n_options)``, as large as the answers only."""
+        """`counts` as ``(n_participants, n_trials * n_options)``, as large as the responses only."""
         from scipy.sparse import csr_array
 
         cell = np.asarray(self.trial) * self.n_options + self.response
@@ -299,7 +299,7 @@ class Trials:
 
     @cached_property
     def n_choices(self) -> Array:
-        """Answers of each person: ``(n_participants,)``."""
+        """Responses of each person: ``(n_participants,)``."""
         return np.bincount(self.participant, weights=self.count, minlength=self.n_participants)
 
     @cached_property
@@ -312,14 +312,14 @@ class Trials:
 
     @cached_property
     def proportions(self) -> Array:
-        """``(n_trials, n_options)`` share of answers; NaN where a trial was not answered."""
+        """``(n_trials, n_options)`` share of responses; NaN where a trial was not answered."""
         totals = self.totals
         with np.errstate(invalid="ignore"):
             return totals / totals.sum(axis=1, keepdims=True)  # type: ignore[no-any-return]
 
     @cached_property
     def sequences(self) -> AnswerSequences:
-        """The answers of each person in the order in which they were given.
+        """The responses of each person in the order in which they were given.
 
         Raises:
             TrialsError: Only counts are known, so that nobody knows the order.
@@ -397,7 +397,7 @@ def _from_lists(lists: Mapping[str, list[float]]) -> dict[str, Array]:
 
 
 def check_unmixed(trials: Iterable[Trials]) -> None:
-    """Raise `TrialsError` where answers of a language model stand beside answers of people."""
+    """Raise `TrialsError` where responses of a language model stand beside responses of people."""
     by_model = {item.by_language_model: item.experiment for item in trials}
     if len(by_model) > 1:
         raise TrialsError(
@@ -408,10 +408,10 @@ def check_unmixed(trials: Iterable[Trials]) -> None:
 
 @dataclass(frozen=True)
 class AnswerSequences:
-    """Answers in the order in which each person gave them, padded to the longest."""
+    """Responses in the order in which each person gave them, padded to the longest."""
 
     trial: Array
-    """``(n_participants, n_steps)`` row of the stimuli, -1 after a person's last answer."""
+    """``(n_participants, n_steps)`` row of the stimuli, -1 after a person's last response."""
     response: Array
     """``(n_participants, n_steps)`` index of the chosen option, 0 where there is none."""
     feedback: Mapping[str, Array]
@@ -433,7 +433,7 @@ class Design:
     information: tuple[float, ...] = ()
     """``(n_trials,)`` expected information gain at the moment of selection, in nats; NaN for random trials."""
     archive: str = ""
-    """Archived experiment that has answers to these stimuli; empty for new people."""
+    """Archived experiment that has responses to these stimuli; empty for new people."""
     conditions: tuple[str, ...] = ()
     """Names of the conditions within participants, in which each trial is presented; see `experiments.conditions`."""
     orders: tuple[tuple[int, ...], ...] = ()
@@ -459,7 +459,7 @@ class StimulusOffer:
     pooled: bool = False
     """Whether only counts will come back."""
     asked: Array | None = field(default=None, compare=False, repr=False)
-    """``(n_people, n_trials)`` answers that an archive holds of each person to each trial, in one row where they are
+    """``(n_people, n_trials)`` responses that an archive holds of each person to each trial, in one row where they are
     pooled; None where new people can be asked anything."""
 
     def of_rows(self, rows: Array) -> StimulusOffer:
@@ -468,7 +468,7 @@ class StimulusOffer:
         return replace(self, stimuli=self.stimuli.take(rows), asked=asked)
 
     def answers_to(self, stimuli: Stimuli) -> Array | None:
-        """``(n_people, n_trials)`` answers that there are to some of the stimuli, of those people who gave any."""
+        """``(n_people, n_trials)`` responses that there are to some of the stimuli, of those people who gave any."""
         if self.asked is None:
             return None
         row_of = {key: row for row, key in enumerate(self.stimuli.keys)}
@@ -546,7 +546,7 @@ class OneShot:
     def feedback(
         self, arrays: Mapping[str, Array], shown: Mapping[str, Array], response: Array
     ) -> dict[str, Array]:
-        """Nothing follows an answer; see `Domain.feedback`."""
+        """Nothing follows a response; see `Domain.feedback`."""
         return {}
 
 

@@ -55,7 +55,7 @@ class ArtifactStore:
         if not path.exists():
             self.folder.mkdir(
                 parents=True, exist_ok=True, mode=0o700
-            )  # people's answers are among them
+            )  # people's responses are among them
             write_whole(path, pack(data), private=True)
         return digest
 

@@ -46,7 +46,7 @@ def clear_free_pages(connection: sqlite3.Connection) -> bool:
     Raises:
         sqlite3.Error: Another program writes, or the disk is full or fails; the file is what it was.
     """
-    # The copy that is made meanwhile holds other people's answers, and stays out of the folder of temporary files.
+    # The copy that is made meanwhile holds other people's responses, and stays out of the folder of temporary files.
     connection.execute("PRAGMA temp_store = MEMORY")
     connection.execute("VACUUM")
     return not connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]

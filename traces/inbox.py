@@ -37,7 +37,7 @@ _SALT_ADDED: Final = "ALTER TABLE batch ADD COLUMN salt TEXT NOT NULL DEFAULT ''
 
 @dataclass(frozen=True)
 class InboxBatch:
-    """One delivery of answers that waits in the inbox."""
+    """One delivery of responses that waits in the inbox."""
 
     digest: Digest
     """Name of the batch: of its source, key, payload and salt."""
@@ -100,7 +100,7 @@ class Inbox:
             source: Who delivers.
             payload: The batch.
             batch_key: What the source calls it.
-            salt: Random by default; give one only where nobody's answers are at stake and runs must be repeatable.
+            salt: Random by default; give one only where nobody's responses are at stake and runs must be repeatable.
 
         Raises:
             InboxError: The source delivered another content under this key, or the disk is full or fails.

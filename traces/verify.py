@@ -63,7 +63,7 @@ class VerifyCheck:
 
 @dataclass(frozen=True)
 class VerifyReport:
-    """All answers of the audit."""
+    """All responses of the audit."""
 
     ok: bool
     checks: tuple[VerifyCheck, ...]

@@ -27,7 +27,7 @@ time. ``no_answer``: no key was pressed in time."""
 
 @dataclass(frozen=True)
 class LeftOutPress:
-    """A trial that was shown and has no outcome, in a task whose answers are keys with their times."""
+    """A trial that was shown and has no outcome, in a task whose responses are keys with their times."""
 
     position: int
     """Among all trials that the person saw, from 1."""
@@ -88,7 +88,7 @@ class PersonAnswers:
     response_time_ms: tuple[float, ...]
     """One for each response; empty where times are not known."""
     feedback: Mapping[str, tuple[float, ...]]
-    """What followed each answer, where something did."""
+    """What followed each response, where something did."""
     checks: tuple[bool, ...]
     """Attention checks, passed or not, in order."""
     comprehension_attempts: int
@@ -106,11 +106,11 @@ class PersonAnswers:
     onset_ms: tuple[float, ...] = ()
     """For each response, by the browser's clock: when its trial appeared, since the task began."""
     focus_losses: tuple[int, ...] = ()
-    """For each response: how often the page was left between the answer before and this one, where it was noted."""
+    """For each response: how often the page was left between the response before and this one, where it was noted."""
     away_ms: tuple[float, ...] = ()
     """For each response: for how long, in all."""
     missed: tuple[int, ...] = ()
-    """Rows of trials that were shown and not answered in time, in order; they are no answers."""
+    """Rows of trials that were shown and not answered in time, in order; they are no responses."""
     condition: str = ""
     """Condition of the participant; empty without conditions."""
     visit: Mapping[str, Any] = field(default_factory=dict)
@@ -119,7 +119,7 @@ class PersonAnswers:
     """For each response, where it is a key with its time: the place of the key pressed. ``response`` is then the
     outcome that key and time are; see `experiments.participants.timed_answer.outcome_of`."""
     interval_ms: tuple[float | None, ...] = ()
-    """For each such response, by the server's clock: from the report that its target appeared to the answer's arrival;
+    """For each such response, by the server's clock: from the report that its target appeared to its arrival;
     None where no report came."""
     left_out: tuple[LeftOutPress, ...] = ()
     """Trials of such a task that were shown and have no outcome, with why; their rows are also among ``missed``."""
@@ -151,17 +151,17 @@ class PersonAnswers:
 
     @property
     def chosen(self) -> tuple[int, ...]:
-        """What was chosen, in order: the keys pressed where answers are keys with their times, else the options."""
+        """What was chosen, in order: the keys pressed where responses are keys with their times, else the options."""
         return self.key if self.key else self.response
 
     @property
     def all_chosen(self) -> tuple[int, ...]:
-        """What was chosen, with the keys of answers that were left out."""
+        """What was chosen, with the keys of responses that were left out."""
         return (*self.chosen, *(item.key for item in self.left_out if item.key is not None))
 
     @property
     def all_times_ms(self) -> tuple[float, ...]:
-        """Response times, with those of answers that were left out."""
+        """Response times, with those of responses that were left out."""
         return (
             *self.response_time_ms,
             *(item.time_ms for item in self.left_out if item.key is not None),
@@ -254,7 +254,7 @@ _TEXTS = ("experiment", "person", "consent", "language", "source")
 
 
 def _replies(value: Any) -> dict[str, Any]:
-    """Answers to questions about the person: plain values by name."""
+    """Responses to questions about the person: plain values by name."""
 
     def plain(item: Any) -> bool:
         return item is None or type(item) in (int, float, str)

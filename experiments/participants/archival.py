@@ -1,4 +1,4 @@
-"""People whose answers were published: a design asks for some of their trials, and gets those answers and no others."""
+"""Published responses: a design takes some of their trials, and gets the responses to these and no others."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ PLAYING_GROUP = "playing_group"
 
 
 class ArchivalParticipants(ListedSource):
-    """Answers of archived experiments, released without replacement and only as preregistered.
+    """Responses of archived experiments, released without replacement and only as preregistered.
 
     What a person answered to one trial is released together, however often it was shown. Sealed trials are offered to
     nobody; they are for the verdict. People can be sealed, too. Where trials are steps of a schedule they mean nothing
@@ -62,13 +62,13 @@ class ArchivalParticipants(ListedSource):
         identify: Callable[[Stimuli], Sequence[bytes]] | None = None,
         sequential: bool = False,
     ) -> None:
-        """Make a source of published answers, part of which may stay sealed.
+        """Make a source of published responses, part of which may stay sealed.
 
         Args:
             trials: Archived experiments, each with a name of its own.
             sealed_share: Share of all distinct trials that are sealed, spread evenly over the experiments. Trials that
                 are equal in several experiments are sealed in all of them or in none.
-            sealed_people: Share of each experiment's people all of whose answers are sealed; where people have an
+            sealed_people: Share of each experiment's people all of whose responses are sealed; where people have an
                 attribute ``playing_group``, of its groups, since those who play together tell of each other.
             seed: Chooses the sealed trials and people, and the people where a design asks for fewer than there are.
             sealed_rows: Rows of the stimuli to seal by experiment, exactly these, instead of a share.
@@ -122,7 +122,7 @@ class ArchivalParticipants(ListedSource):
         self._data_sets_asked: set[str] = set()
 
     def offers(self, rng: np.random.Generator, n_most: int) -> Sequence[StimulusOffer]:
-        """One offer for each experiment with unused answers to open trials; see `_first_asked`."""
+        """One offer for each experiment with unused responses to open trials; see `_first_asked`."""
         offers = []
         for name in self._first_asked():
             unused = self._unused[name]
@@ -162,11 +162,11 @@ class ArchivalParticipants(ListedSource):
         return unasked if data_sets_of(self.trials) and unasked else list(self.trials)
 
     def _is_sealed(self, name: str) -> NDArray[np.bool_]:
-        """``(n_participants, n_trials)`` whether an answer is sealed."""
+        """``(n_participants, n_trials)`` whether a response is sealed."""
         return np.asarray(self._sealed[name] | self._sealed_people[name][:, None])
 
     def recruit(self, preregistration: Preregistration, design: Design, key: Digest) -> Recruitment:
-        """Release the answers to ``design``; see `ParticipantSource`."""
+        """Release the responses to ``design``; see `ParticipantSource`."""
         check_preregistered(preregistration, design)
         digest = digest_of(design_to_json(design))
         if key in self._recruited:
@@ -217,11 +217,11 @@ class ArchivalParticipants(ListedSource):
         self._closed.add(recruitment.key)
 
     def mark_released(self, design: Design) -> None:
-        """Take the answers to ``design`` out of what is left; once only, however often it is noted.
+        """Take the responses to ``design`` out of what is left; once only, however often it is noted.
 
         Raises:
             SourceError: The archive has no such experiment, or a trial is unknown, sealed or asked twice.
-            ArchiveExhaustedError: The answers to a trial are used up.
+            ArchiveExhaustedError: The responses to a trial are used up.
         """
         digest = digest_of(design_to_json(design))
         if digest in self._released:
@@ -251,14 +251,14 @@ class ArchivalParticipants(ListedSource):
         return self._hidden(self._unused)
 
     def sealed(self) -> Sequence[Trials]:
-        """Other people's answers to the sealed trials; where trials are steps, all of the sealed people's answers."""
+        """Other people's responses to the sealed trials; where trials are steps, all responses of sealed people."""
         if self.sequential:
             return self._hidden(self._people(1))
         people = self._people(0)
         return self._hidden({name: rows & people[name] for name, rows in self._sealed.items()})
 
     def sealed_people(self) -> Sequence[Trials]:
-        """All answers of the sealed people; nobody's where trials are steps, whose people `sealed` tells."""
+        """All responses of the sealed people; nobody's where trials are steps, whose people `sealed` tells."""
         return [] if self.sequential else self._hidden(self._people(1))
 
     def _people(self, sealed: int) -> dict[str, NDArray[np.bool_]]:
@@ -266,7 +266,7 @@ class ArchivalParticipants(ListedSource):
         return {name: (own == sealed)[:, None] for name, own in self._sealed_people.items()}
 
     def _hidden(self, wanted: Mapping[str, NDArray[np.bool_]]) -> list[Trials]:
-        """The answers at ``wanted``, by experiment; of those that have any."""
+        """The responses at ``wanted``, by experiment; of those that have any."""
         found = {name: self._answered[name] & own for name, own in wanted.items()}
         return [
             restrict(self.trials[name], own, np.flatnonzero(own.any(axis=0)).tolist(), name)
@@ -328,7 +328,7 @@ def _draw_people(trials: Trials, share: float, rng: np.random.Generator) -> NDAr
 
 
 def _n_asked(trials: Trials, wanted: NDArray[np.bool_], rows: NDArray[Any]) -> NDArray[np.int32]:
-    """``(n_people, len(rows))`` answers of each person at ``wanted`` rows of the table; pooled ones are of one."""
+    """``(n_people, len(rows))`` responses of each person at ``wanted`` rows of the table; pooled ones are of one."""
     place = np.full(len(trials.stimuli), -1)
     place[rows] = np.arange(len(rows))
     people, who = np.unique(trials.participant[wanted], return_inverse=True)
@@ -348,7 +348,7 @@ def _answered(trials: Trials) -> NDArray[np.bool_]:
 def restrict(
     trials: Trials, wanted: NDArray[np.bool_], rows: Sequence[int], experiment: str
 ) -> Trials:
-    """The answers at ``wanted``, ``(n_participants, n_trials)``, with the stimuli at ``rows``, people renumbered."""
+    """The responses at ``wanted``, ``(n_participants, n_trials)``, with the stimuli at ``rows``, people renumbered."""
     place = np.full(len(trials.stimuli), -1)
     place[list(rows)] = np.arange(len(rows))
     keep = wanted[trials.participant, trials.trial]

@@ -1,18 +1,18 @@
-"""Answers that were collected elsewhere, read from a table and checked row by row before any of them is taken.
+"""Responses that were collected elsewhere, read from a table and checked row by row before any of them is taken.
 
-One row is one answer. Columns:
+One row is one response. Columns:
 
 ``participant``        who answered, as the collector calls them; kept nowhere, only a keyed pseudonym of it is
 ``experiment``         name of the experiment; may be left out where only one is open
 ``trial``              row of the design's trials, from 0; or instead the stimulus' own columns, see `stimulus_columns`
 ``response``           the option chosen: its label, or its place from 0
 ``response_time_ms``   optional
-``key``                in place of ``response``, where an answer is a key with its time: the place of the key
+``key``                in place of ``response``, where a response is a key with its time: the place of the key
                        pressed, from the left and from 0, empty where none was; needs ``response_time_ms``
-``order``              optional: place among the person's answers; rows are in order otherwise
+``order``              optional: place among the person's responses; rows are in order otherwise
 ``status``             optional, the same in all rows of a person: ``completed`` (default), ``partial``, ...
 ``checks_passed``, ``checks_failed``, ``comprehension_attempts``, ``language``, ``consent``     optional, likewise
-feedback               a column for each name where something followed an answer, such as ``reward``
+feedback               a column for each name where something followed a response, such as ``reward``
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ KNOWN = ("participant", "experiment", "response", "response_time_ms", *WHOLE, *P
 
 
 class FileParticipants(NewParticipants):
-    """People who are asked elsewhere; their answers are brought in as a file."""
+    """People who are asked elsewhere; their responses are brought in as a file."""
 
     sections: ClassVar[frozenset[str]] = frozenset(
         {"space", "exclusions", "privacy", "confirmation"}
@@ -241,7 +241,7 @@ def _person(
     domain: Domain,
     person: str,
 ) -> PersonAnswers:
-    """One person's answers, checked against the design."""
+    """One person's responses, checked against the design."""
     rows = _in_order(table, rows)
     _check_alike(table, rows)
     given = _given_answers(table, rows, design, domain)
@@ -333,7 +333,7 @@ def _given_answers(
 
 
 def _response_times(table: AnswerTable, rows: FileRows) -> tuple[float, ...]:
-    """Times of all of a person's answers, or of none."""
+    """Times of all of a person's responses, or of none."""
     without = [number for number, row in rows if row.get("response_time_ms", "") == ""]
     if len(without) == len(rows):
         return ()
@@ -414,7 +414,7 @@ def _trial(table: AnswerTable, number: int, row: Mapping[str, Any], design: Desi
 def _press(
     table: AnswerTable, number: int, row: Mapping[str, Any], trial: int, n_keys: int
 ) -> TimedPress:
-    """What was measured in a trial, where an answer is a key with its time; without a key nothing was pressed."""
+    """What was measured in a trial, where a response is a key with its time; without a key nothing was pressed."""
     time = row.get("response_time_ms", "")
     if row["key"] == "":
         return TimedPress(

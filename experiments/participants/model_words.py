@@ -21,11 +21,11 @@ TIME_RULES: Final = frozenset(
 
 
 def words_of_missing_answers(model: str, *, sequential: bool) -> tuple[str, ...]:
-    """What becomes of answers that a language model does not give, for the preregistration.
+    """What becomes of responses that a language model does not give, for the preregistration.
 
     Args:
         model: Name in the study; empty where people answer, of whom nothing is said.
-        sequential: Whether something follows each answer.
+        sequential: Whether something follows each response.
     """
     if not model:
         return ()

@@ -1,4 +1,4 @@
-"""Simulated people: a hidden rule gives each of them choice probabilities, and chance the answers.
+"""Simulated people: a hidden rule gives each of them choice probabilities, and chance the responses.
 
 Some of them can stop before the end or answer carelessly, so that what is made of such people can be tried.
 """
@@ -182,7 +182,7 @@ class SimulatedParticipants(NewParticipants):
             respond: The rule; `independent` makes one of choice probabilities.
             domain: Makes the stimuli that people can be asked.
             settings: Describe the design space to the domain.
-            seed: Of all answers, together with the key of the recruitment.
+            seed: Of all responses, together with the key of the recruitment.
             random_choice_share: Each answer is a random option with this probability.
             n_participants: People available for each experiment; 0 means as many as wanted.
             one_by_one: Hand over what each person did as a batch of its own (`PersonAnswers`), with response times and
@@ -281,7 +281,7 @@ class SimulatedParticipants(NewParticipants):
         self._n_wanted[recruitment.key] = n_participants
 
     def close(self, recruitment: Recruitment) -> None:
-        """Hand over no more answers of this recruitment."""
+        """Hand over no more responses of this recruitment."""
         self._closed.add(recruitment.key)
 
     def respond_anew(self, seed: int) -> None:
@@ -371,7 +371,7 @@ class SimulatedParticipants(NewParticipants):
             response[group] = behaviour.response
             for name, column in behaviour.feedback.items():
                 feedback.setdefault(name, np.zeros(order.shape))[group] = column
-        if feedback:  # where something follows an answer, carelessness is chance alone
+        if feedback:  # where something follows a response, carelessness is chance alone
             return response, feedback
         habit = np.asarray(rng.integers(3, size=n_people))
         side = np.asarray(rng.integers(n_options, size=n_people))[:, None]
@@ -383,7 +383,7 @@ class SimulatedParticipants(NewParticipants):
         return np.where(alternates[:, None], turning, response), feedback
 
     def _answers(self, design: Design, rng: np.random.Generator) -> Trials:
-        """Answers of new people, each seeing all presentations, as one table."""
+        """Responses of new people, each seeing all presentations, as one table."""
         order = self._order(design, design.n_participants, rng)
         behaviour = self.respond(design.stimuli, order, rng, self.random_choice_share)
         return as_trials(
@@ -411,7 +411,7 @@ def as_trials(
     n_options: int,
     lengths: Array | None = None,
 ) -> Trials:
-    """What people did who went through ``order``, ``(n_participants, n_steps)``, as a table of answers.
+    """What people did who went through ``order``, ``(n_participants, n_steps)``, as a table of responses.
 
     Of each only the first ``lengths`` steps count, ``(n_participants,)``, where these are given.
     """

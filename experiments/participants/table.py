@@ -1,6 +1,6 @@
 """The trial table of an experiment whose people answered one by one.
 
-It is not stored: an artifact names the design and the artifact of each person's answers, so that erasing a person's
+It is not stored: an artifact names the design and the artifact of each person's responses, so that erasing a person's
 artifact erases the answers everywhere.
 """
 
@@ -94,14 +94,14 @@ def _check_presses(answers: PersonAnswers, design: Design, domain: Domain, who: 
 
 
 def domain_feedback(domain: Domain, design: Design) -> list[str]:
-    """Names of what follows an answer to the design's trials."""
+    """Names of what follows a response to the design's trials."""
     arrays = design.stimuli.take([0]).arrays
     response = np.zeros((1, 1), dtype=np.int64)
     return sorted(domain.feedback(arrays, domain.shown(arrays, {}), response))
 
 
 def trials_of_people(design: Design, people: Sequence[PersonAnswers], n_options: int) -> Trials:
-    """The answers of people, numbered in the order given, as one table.
+    """The responses of people, numbered in the order given, as one table.
 
     Raises:
         TrialsError: A language model gave some of them, and people others.
@@ -140,32 +140,32 @@ def trials_of_people(design: Design, people: Sequence[PersonAnswers], n_options:
 
 
 def put_answers(artifacts: ArtifactStore, answers: PersonAnswers, salt: str) -> Digest:
-    """Store a person's answers with a salt that keeps their digest apart from that of equal answers."""
+    """Store a person's responses with a salt that keeps their digest apart from that of equal responses."""
     return artifacts.put_json({"answers": answers.to_json(), "salt": salt})
 
 
 def name_of_answers(answers: PersonAnswers, salt: str) -> Digest:
-    """Digest under which `put_answers` stores a person's answers."""
+    """Digest under which `put_answers` stores a person's responses."""
     return digest_of({"answers": answers.to_json(), "salt": salt})
 
 
 def get_answers(artifacts: ArtifactStore, digest: Digest) -> PersonAnswers:
-    """Read the answers of one person that `put_answers` stored."""
+    """Read the responses of one person that `put_answers` stored."""
     return PersonAnswers.from_json(artifacts.get_json(digest)["answers"])
 
 
 def put_table(
     artifacts: ArtifactStore, design: Digest, answers: Sequence[Digest], n_options: int
 ) -> Digest:
-    """Store which answers make up a trial table: artifacts of the design and of each person's answers."""
+    """Store which answers make up a trial table: artifacts of the design and of each person's responses."""
     return artifacts.put_json({"design": design, "answers": list(answers), "n_options": n_options})
 
 
 def get_trials(artifacts: ArtifactStore, digest: Digest) -> Trials:
-    """The trial table of an artifact that holds it, or that names the answers it is made of.
+    """The trial table of an artifact that holds it, or that names the responses it is made of.
 
     Raises:
-        ArtifactMissingError: The answers of somebody in it were erased.
+        ArtifactMissingError: The responses of somebody in it were erased.
     """
     value = artifacts.get_json(digest)
     if "answers" not in value:

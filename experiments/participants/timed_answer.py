@@ -1,7 +1,7 @@
 """A choice with its time: from the key pressed and the time measured to one outcome of the task's grid.
 
 What was measured is kept as it is, and everything that needs an outcome gets it from `outcome_of`: the page, imported
-files and simulated people. So sessions, tables of answers and exports cannot disagree about one answer.
+files and simulated people. So sessions, tables of responses and exports cannot disagree about one response.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from lakatos.experiments.task import Domain, Stimuli
 
 Array = NDArray[Any]
 OffGrid = Literal["left_out", "nearest_bin"]
-"""What becomes of an answer that is faster than the grid's first bin or slower than its last one."""
+"""What becomes of a response that is faster than the grid's first bin or slower than its last one."""
 RIGHT, WRONG = 0, 1
 """Places of the options of such a task's scale."""
 
@@ -52,7 +52,7 @@ class TimedTask(Protocol):
 
 
 def timed_task(domain: Domain) -> TimedTask | None:
-    """The domain where its answers are keys with their times; None for all others."""
+    """The domain where its responses are keys with their times; None for all others."""
     scale = scale_of(domain)
     is_timed = scale is not None and scale.kind == "timed"
     return domain if is_timed and isinstance(domain, TimedTask) else None
@@ -69,7 +69,7 @@ class TimedPress:
     time_ms: float
     """Time from the target's appearance to the key, by the clock of the page or program that showed it."""
     interval_ms: float | None = None
-    """The same by the server's clock: from the report that the target appeared to the answer's arrival, if it came."""
+    """The same by the server's clock: from the report that the target appeared to the arrival of a response, if any."""
     possible: bool = True
     """Whether so much time can have passed, as the server's clock says."""
 
@@ -77,7 +77,7 @@ class TimedPress:
 def outcome_of(
     task: TimedTask, stimuli: Stimuli, press: TimedPress, off_grid: OffGrid
 ) -> int | LeftOut:
-    """The outcome that an answer is, or why it is none.
+    """The outcome that a response is, or why it is none.
 
     Args:
         task: Whose grid it is.
@@ -101,7 +101,7 @@ def outcome_of(
 def timed_columns(
     task: TimedTask, stimuli: Stimuli, presses: Sequence[TimedPress], off_grid: OffGrid
 ) -> dict[str, Any]:
-    """What a person did, as arguments of `PersonAnswers`: answers that are an outcome, and those left out with why."""
+    """What a person did, as arguments of `PersonAnswers`: responses that are outcomes, and why others are left out."""
     found = [outcome_of(task, stimuli, press, off_grid) for press in presses]
     kept = [
         (press, outcome)
@@ -126,7 +126,7 @@ def timed_columns(
 
 
 def is_outcome(task: TimedTask, stimuli: Stimuli, answers: PersonAnswers, place: int) -> bool:
-    """Whether an answer's key, time and outcome agree, with times off the grid in the nearest bin or not."""
+    """Whether a response's key, time and outcome agree, with times off the grid in the nearest bin or not."""
     press = TimedPress(answers.trial[place], answers.key[place], answers.response_time_ms[place])
     return outcome_of(task, stimuli, press, "nearest_bin") == answers.response[place]
 
@@ -160,6 +160,6 @@ CLOCKS_DIFFER_MS: Final = 100.0
 
 
 def n_choices(domain: Domain, stimuli: Stimuli) -> int:
-    """Among how many options people choose: keys, where answers are keys with their times."""
+    """Among how many options people choose: keys, where responses are keys with their times."""
     task = timed_task(domain)
     return domain.n_options(stimuli) if task is None else task.n_keys(stimuli)

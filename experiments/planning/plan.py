@@ -35,7 +35,7 @@ from lakatos.experiments.task import Design, Stimuli, StimulusOffer
 
 Array = NDArray[Any]
 PEOPLE: Final = 64
-"""Simulated people per theory, where answers depend on earlier ones."""
+"""Simulated people per theory, where responses depend on earlier ones."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class PlannedDesign:
     """Offer from which the trials were chosen."""
     chosen: ChosenTrials
     n_answers: int = 0
-    """Answers that are there, where an archive holds them; 0 where people are asked anew."""
+    """Responses that are there, where an archive holds them; 0 where people are asked anew."""
 
     @property
     def name(self) -> str:
@@ -79,7 +79,7 @@ def plan_design(
         offer: From which the trials were chosen.
         chosen: The trials.
         people: Scores of simulated people, where there are some already.
-        rng: For simulated people and their answers.
+        rng: For simulated people and their responses.
     """
     settings = question.settings
     shown = _shown(question, offer, chosen)
@@ -224,7 +224,7 @@ def _power(
     n_answers: Array | None,
     rng: np.random.Generator,
 ) -> PowerTable:
-    """Power of the planned people, or of the fewest that have it; of an archive, of the answers that it holds."""
+    """Power of the planned people, or of the fewest that have it; of an archive, of the responses that it holds."""
     settings, n_participants = question.settings, _n_people(question, offer, asked)
     most = min(offer.n_participants or settings.most_participants, settings.most_participants)
     if people is not None:

@@ -28,7 +28,7 @@ CHUNK = 4096
 
 
 class DesignRivals(Protocol):
-    """Rival theories with the people that the answers so far have taught."""
+    """Rival theories with the people that the responses so far have taught."""
 
     @property
     def learns(self) -> bool:
@@ -46,9 +46,9 @@ class DesignRivals(Protocol):
         n_people: int = 64,
         asked: NDArray[np.integer[Any]] | None = None,
     ) -> Array:
-        """``(n_rivals, n_people, n_rivals)`` log predictives of simulated people's answers, nats.
+        """``(n_rivals, n_people, n_rivals)`` log predictives of simulated people's responses, nats.
 
-        People of each rival in turn go through the stimuli, and every rival scores their answers. Where ``asked`` is
+        People of each rival in turn go through the stimuli, and every rival scores their responses. Where ``asked`` is
         given, ``(n_people, n_trials)``, each of them answers each trial as often as it says.
         """
 
@@ -112,7 +112,7 @@ class DesignQuestion:
         return first
 
     def costs(self, stimuli: Stimuli, repetitions: int) -> Array:
-        """``(n_trials,)`` cost of all of one person's answers to each trial."""
+        """``(n_trials,)`` cost of all of one person's responses to each trial."""
         cost = self.settings.cost
         return costs_of(
             self.domain,

@@ -57,7 +57,7 @@ class AuditFinding:
     passed: bool
     detail: str
     withdrawn: bool = False
-    """Whether it tells of answers that were withdrawn: neither a failure nor something that could be recomputed."""
+    """Whether it tells of responses that were withdrawn: neither a failure nor something that could be recomputed."""
     skipped: bool = False
     """Whether something could not be looked at here, or was not to be; it is no failure, and nothing is promised."""
     counterfactual: bool = False
@@ -89,7 +89,7 @@ def finding(name: str, problems: Sequence[str], fine: str) -> AuditFinding:
 
 
 def validity_of(validity: Validity, events: list[Event]) -> AuditFinding:
-    """Nothing rests on what is unknown; what rests on answers that people withdrew, or changed, is told apart."""
+    """Nothing rests on what is unknown; what rests on responses that people withdrew, or changed, is told apart."""
     stale = [event for event in events if not validity.valid(event.record_digest)]
     unknown = [
         event
@@ -130,7 +130,7 @@ def signed_verdict(events: list[Event], covered: int) -> Iterator[AuditFinding]:
 
 
 def people(trace: Trace, records: list[Recorded[Record]]) -> Iterator[AuditFinding]:
-    """Answers of single people came after they were asked, and each is where its record says, or was withdrawn."""
+    """Responses of single people came after they were asked, and each is where its record says, or was withdrawn."""
     arrived = [item.record for item in records if isinstance(item.record, AnswersArrived)]
     if not arrived:
         return
@@ -172,7 +172,7 @@ def _who_came_early(records: list[Recorded[Record]]) -> tuple[str, str, bool]:
 
 
 def _withdrawn(trace: Trace, records: Sequence[Recorded[Record]]) -> Iterator[AuditFinding]:
-    """Whether answers of everybody who withdrew are erased."""
+    """Whether responses of everybody who withdrew are erased."""
     withdrawn = [item.record for item in records if isinstance(item.record, PersonWithdrawn)]
     if withdrawn:
         gone = len({record.person for record in withdrawn})
@@ -236,7 +236,7 @@ class _SeenSoFar:
 
 
 def sealed(trace: Trace, records: list[Recorded[Record]]) -> AuditFinding:
-    """Sealed answers were opened after the last cycle, and none of their trials was collected before."""
+    """Sealed responses were opened after the last cycle, and none of their trials was collected before."""
     opened = [item.record for item in records if isinstance(item.record, SealedOpened)]
     if not opened:
         return AuditFinding("sealed", True, "this run sealed nothing")
@@ -368,7 +368,7 @@ def _words(record: Record | None) -> str:
 def _people_who_stayed(
     records: Sequence[Recorded[Record]],
 ) -> Mapping[str, list[Recorded[AnswersArrived]]]:
-    """Answers that arrived and were not withdrawn, by experiment."""
+    """Responses that arrived and were not withdrawn, by experiment."""
     gone = {item.record.target for item in records if isinstance(item.record, Tombstone)}
     arrived: dict[str, list[Recorded[AnswersArrived]]] = defaultdict(list)
     for item in records:
@@ -403,7 +403,7 @@ def exclusions(
         ]
         expected = _broken_rules(trace, plan, people, config, earlier)
         if expected is None:
-            continue  # the question about people says whose answers are gone
+            continue  # the question about people says whose responses are gone
         n_excluded += len({place for place, _ in expected})
         wrong += _disagreements(name, people, expected, recorded, closed=name in collected)
         earlier |= {item.record.person for item in people}

@@ -2,7 +2,7 @@
 
 The walk is the campaign itself, on a trace that only looks things up. A step whose record is a computation runs again,
 through the same function, from the recorded inputs, in the sandbox; what it yields is compared with the record, and
-the walk goes on with the record, so that one wrong number is one finding. What came from outside (people's answers,
+the walk goes on with the record, so that one wrong number is one finding. What came from outside (people's responses,
 language models, what a person decided) is taken as it is recorded. Nothing in the run's folder changes.
 """
 
@@ -209,7 +209,7 @@ class _WalkedTrace(Trace):
     def records(self, returns: type[R]) -> Iterator[Recorded[R]]:
         """All records of one class; of people who were asked, those that the walk has asked itself.
 
-        The campaign asks nobody twice, and would not design again what it finds that people were asked. Where answers
+        The campaign asks nobody twice, and would not design again what it finds that people were asked. Where responses
         were withdrawn since, what was asked stands on evidence that is gone, and is not designed again.
         """
         for item in super().records(returns):
@@ -466,7 +466,7 @@ def _words(error: Exception) -> str:
 
 @dataclass(frozen=True)
 class _AbsentModel:
-    """A client in place of a language model, whose recorded answers are used."""
+    """A client in place of a language model, whose recorded responses are used."""
 
     name: str
     version: str

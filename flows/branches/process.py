@@ -274,7 +274,7 @@ def _statements(results: _TraceResults) -> Iterator[_ModelStatement]:
             shown = shown_in(
                 ModelRequest.model_validate(results.trace.artifacts.get_json(call.request))
             )
-        except ArtifactError:  # erased with somebody's answers
+        except ArtifactError:  # erased with somebody's responses
             continue
         told = answer.get("statements", answer.get("case")) if isinstance(answer, dict) else None
         for statement in told or ():
@@ -525,7 +525,7 @@ def stage_of(reason: str, outcome: str) -> int:
 
 
 def _failed(results: _TraceResults, said: Sequence[_ModelStatement]) -> Iterator[FailedAttempt]:
-    """Attempts that failed: theories that were refused, answers that nobody could read, readings with inventions."""
+    """Attempts that failed: theories that were refused, responses that nobody could read, readings with inventions."""
     for event, record in results.of(SuccessorTried):
         if record.outcome != "submitted":
             stage = stage_of(record.reason, record.outcome)

@@ -1,4 +1,4 @@
-"""Answers that somebody has, as the laboratory reads them: from a file or a data frame, without a study."""
+"""Responses that somebody has, as the laboratory reads them: from a file or a data frame, without a study."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def describe(
 
     Example:
         >>> import lakatos
-        >>> print(lakatos.describe("answers.csv"))  # doctest: +SKIP
+        >>> print(lakatos.describe("responses.csv"))  # doctest: +SKIP
     """
     with advice_for_caller():
         found = describe_table(table_of(data), open_domain(domain) if domain else None)
@@ -114,7 +114,7 @@ class AnswerSource:
 
 @dataclass(frozen=True)
 class PeoplesAnswers:
-    """People's answers as theories see them. Made by `adopt`, or read from a run."""
+    """People's responses as theories see them. Made by `adopt`, or read from a run."""
 
     domain: Domain
     trials: tuple[Trials, ...]
@@ -149,7 +149,7 @@ class PeoplesAnswers:
 
     @cached_property
     def frame(self) -> pd.DataFrame:
-        """A row for each answer (or group of counted answers), with what was shown in columns of numbers.
+        """A row for each answer (or group of counted responses), with what was shown in columns of numbers.
 
         ``participant`` is a number within the experiment; ``participant_id`` is what the file says of the participant,
         by which the frame can be merged with other tables, where that is known.
@@ -199,10 +199,10 @@ def adopt(
     known: Sequence[str] = (),
     compared: bool = True,
 ) -> PeoplesAnswers:
-    """Read answers as experiments on which theories can be scored; what columns mean is guessed unless you say it.
+    """Read responses as experiments on which theories can be scored; what columns mean is guessed unless you say it.
 
     Args:
-        data: A path, a data frame of pandas or polars, the name of a published data set, or a study file, whose answers
+        data: A path, a data frame of pandas or polars, the name of a published data set, or a study, whose responses
             and meanings of columns are taken.
         domain: Whose trials these are; guessed by default.
         columns: Meanings of columns that replace guessed ones, with the keys of ``[participants.columns]`` in a
@@ -212,12 +212,12 @@ def adopt(
         compared: Whether theories are compared on them, which takes two participants.
 
     Raises:
-        StudyError: It is a study file that cannot be read, or names no file of answers.
+        StudyError: It is a study file that cannot be read, or names no file of responses.
         TrialsError: It cannot be read, or a column's meaning is neither told nor guessed; the message names it.
 
     Example:
-        >>> answers = lakatos.adopt("answers.csv")  # doctest: +SKIP
-        >>> answers.frame.head()  # doctest: +SKIP
+        >>> answers = lakatos.adopt("responses.csv")  # doctest: +SKIP
+        >>> responses.frame.head()  # doctest: +SKIP
     """
     with advice_for_caller():
         found = _adopted(data, domain, columns, folder=folder, known=known, compared=compared)
@@ -260,7 +260,7 @@ def _adopted(
 
 
 def _of_study(study: Path, columns: Mapping[str, Any], known: Sequence[str]) -> PeoplesAnswers:
-    """The answers that a study's own file holds, with the meanings of columns that it says."""
+    """The responses that a study's own file holds, with the meanings of columns that it says."""
     people, task = load_study(study).participants, domain_of(load_study(study))
     if people.columns is None:
         raise StudyError(f"the study {study} names no file of responses (participants.file).")

@@ -49,7 +49,7 @@ class TheorySearch(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
     Args:
         domain: Whose trials the conditions are; guessed from their columns by default.
         columns: Meanings of columns that replace guessed ones; see `lakatos.adopt`. ``{"participant": "id"}`` tells
-            people apart where the conditions have such a column; else every row is an answer of anybody.
+            people apart where the conditions have such a column; else every row is a response of anybody.
         candidates: Compositions of mechanisms that the search may try.
         answers_per_row: Answers behind a row where observations are shares of choices of the second option.
         seed: Decides the search.
@@ -83,7 +83,7 @@ class TheorySearch(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
             observations: One column: the option chosen (its label, or its place from 0), or shares of choices.
 
         Raises:
-            TrialsError: The rows are no trials or answers of the domain; the message names the row.
+            TrialsError: The rows are no trials or responses of the domain; the message names the row.
             TheoryError: No candidate runs on them.
         """
         answers = self._answers(as_pandas(conditions), as_pandas(observations))
@@ -179,9 +179,9 @@ def sample(
     random_state: int | None = None,
     random_share: float = 0.0,
 ) -> pd.DataFrame:
-    """Conditions whose answers together tell most about which of the models is right; an experimentalist for AutoRA.
+    """Conditions whose responses together tell most about which of the models is right; an experimentalist for AutoRA.
 
-    The batch is chosen greedily by the information, in nats, that one person's answers to it bring about the model.
+    The batch is chosen greedily by the information, in nats, that one person's responses to it bring about the model.
 
     Args:
         conditions: Rows to choose from.

@@ -96,7 +96,7 @@ def plot_effects(effects: EffectsOnParameters, theory: str = "", ax: Axes | None
         StudyError: No theory has this name.
 
     Example:
-        >>> lakatos.plot_effects(lakatos.effects(answers, "hyperbolic", by="age"))  # doctest: +SKIP
+        >>> lakatos.plot_effects(lakatos.effects(responses, "hyperbolic", by="age"))  # doctest: +SKIP
     """
     table = effects.to_frame()
     wanted = theory or str(table["theory"].iloc[0])

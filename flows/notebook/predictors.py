@@ -1,8 +1,8 @@
 """Rivals that only predict: estimators as scikit-learn has them, and theorists of AutoRA.
 
-They know no people. One is taught by answers of others (other experiments; of a single one other people, or other
-trials where people cannot be told apart), and says for each trial how likely each option is; a person's answers are
-independent of one another to it. So it stands beside theories in the same table, scored on the same answers.
+They know no people. One is taught by responses of others (other experiments; of a single one other people, or other
+trials where people cannot be told apart), and says for each trial how likely each option is; a person's responses are
+independent of one another to it. So it stands beside theories in the same table, scored on the same responses.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Predictor(Protocol):
 def scores_of_predictor(
     name: str, predictor: Predictor, trials: Sequence[Trials]
 ) -> list[UnitScores]:
-    """How well an estimator predicts answers that taught it nothing, in each experiment.
+    """How well an estimator predicts responses that taught it nothing, in each experiment.
 
     Args:
         name: For complaints.
@@ -71,7 +71,7 @@ def scores_of_predictor(
 
 
 def _parts_of(item: Trials, *, alone: bool) -> Array:
-    """``(n_rows,)`` part of each answer that is predicted together: people, or trials where these are unknown."""
+    """``(n_rows,)`` part of each response that is predicted together: people, or trials where these are unknown."""
     if not alone:
         return np.zeros(len(item.trial), dtype=np.int64)
     return np.asarray((item.trial if item.pooled else item.participant) % N_PARTS)
@@ -124,7 +124,7 @@ def _shares(name: str, model: Any, conditions: pd.DataFrame, n_options: int) -> 
 
 
 def _by_unit(item: Trials, probabilities: Array) -> UnitScores:
-    """Log probabilities of answers by person, or by trial where people cannot be told apart."""
+    """Log probabilities of responses by person, or by trial where people cannot be told apart."""
     log_p = np.log(probabilities[np.arange(len(item.trial)), item.response])
     unit = item.trial if item.pooled else item.participant
     n_choices = np.bincount(unit, weights=item.count).astype(np.float64)

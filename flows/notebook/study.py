@@ -1,4 +1,4 @@
-"""Studies from a notebook: run one, find a theory of answers, and read what came of it as data frames."""
+"""Studies from a notebook: run one, find a theory of responses, and read what came of it as data frames."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class StudyOutcome(Result):
 
     @cached_property
     def leaderboard(self) -> pd.DataFrame:
-        """All rivals, the leader first: nats per choice on answers that taught them nothing, and how far behind.
+        """All rivals, the leader first: nats per choice on responses that taught them nothing, and how far behind.
 
         Intervals are 95%. ``left`` is what a theory leaves unexplained, as the verdict measured it: its misfit
         ratio with a 90% interval; 1 is expected if the theory is true.
@@ -84,7 +84,7 @@ class StudyOutcome(Result):
 
     @cached_property
     def answers(self) -> PeoplesAnswers:
-        """The answers of all experiments so far; `.frame` is the table."""
+        """The responses of all experiments so far; `.frame` is the table."""
         state, trace = self._open()
         with trace:
             trials = tuple(
@@ -191,7 +191,7 @@ def explain(
     n_workers: int = 2,
     quiet: bool = True,
 ) -> StudyOutcome:
-    """From answers to a theory of them: write a study with defaults beside the runs, and run it.
+    """From responses to a theory of them: write a study with defaults beside the runs, and run it.
 
     Args:
         data: A path, or a data frame of pandas or polars, which is kept beside the runs as CSV.

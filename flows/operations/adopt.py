@@ -1,4 +1,4 @@
-"""Studies for answers that somebody already has."""
+"""Studies for responses that somebody already has."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ SEALED_SHARE = 0.2
 
 @dataclass(frozen=True)
 class NewStudy:
-    """A study file that was written for a file of answers."""
+    """A study file that was written for a file of responses."""
 
     study: Path
     assumed: tuple[str, ...]
@@ -104,11 +104,11 @@ def new_study(
     cycles: int = 4,
     columns: Mapping[str, Any] | None = None,
 ) -> NewStudy:
-    """Write a commented study file for a file of answers.
+    """Write a commented study file for a file of responses.
 
     Args:
         study: The file to write; it must not exist.
-        data: The answers.
+        data: The responses.
         domain: Of the trials, or the file that declares it; guessed from the names of columns where it is empty.
         question: Research question of the study.
         cycles: Cycles of search: each collects or releases responses, scores and revises theories.
@@ -117,7 +117,7 @@ def new_study(
     Raises:
         UnusableError: ``study`` is in a folder of a run.
         StudyError: It exists, or the domain can be neither read off nor guessed.
-        TrialsError: The file of answers cannot be read, or answers of this domain cannot be brought in so.
+        TrialsError: The file of answers cannot be read, or responses of this domain cannot be brought in so.
     """
     if study.exists():
         raise StudyError(f"{study} exists; name another file, or delete it.")
@@ -186,7 +186,7 @@ def _adopted(
 
 
 def new_study_place(runs: Path, data: Path) -> Path:
-    """A place beside the runs for a study of a file of answers that is not taken."""
+    """A place beside the runs for a study of a file of responses that is not taken."""
     stem, number = _name(data.stem), 1
     while (place := runs / f"{stem}{f'-{number}' if number > 1 else ''}.toml").exists():
         number += 1

@@ -5,7 +5,7 @@ inbox, the journal, and last the artifacts. Whatever is told of in a later copy 
 again, and recorded once; an artifact is written before the record that names it. Only an erasure goes the other way, so
 that a run in which a record was erased meanwhile is copied anew.
 
-A backup holds what the runs hold: answers, and identifiers of people where the page or a recruitment service has some.
+A backup has all that runs have: responses, and identifiers of people where the page or a recruitment service has some.
 It is readable for its owner only. People who withdraw later are still in it; delete old backups.
 """
 

@@ -195,7 +195,7 @@ def _line(column: ColumnMeaning) -> str:
 
 
 def psych_ds_name(config: CampaignConfig) -> str:
-    """Name of the file with the answers, by the rules of Psych-DS."""
+    """Name of the file with the responses, by the rules of Psych-DS."""
     study = re.sub(r"[^A-Za-z0-9]", "", config.name)
     return f"study-{study}_description-answers_data.csv"
 

@@ -95,7 +95,7 @@ def _source_of(folder: Path) -> str:
 
 
 def check_asks_on_page(folder: Path) -> None:
-    """Raise `RunMissingError` where a run's people do not take part on a page: nobody would take the answers."""
+    """Raise `RunMissingError` where a run's people do not take part on a page: nobody would take the responses."""
     source = _source_of(folder)
     if source and not _is_on_page(source):
         raise RunMissingError(

@@ -72,9 +72,9 @@ class ImportedAnswers(Result):
     """Number of responses by experiment."""
     n_people: dict[str, int]
     n_new: int
-    """People whose answers were not in the inbox or the run before."""
+    """People whose responses were not in the inbox or the run before."""
     without_outcome: dict[str, int]
-    """Further answers that are no outcome of the task, by why: a key too early or too late, or none at all."""
+    """Further responses that are no outcome of the task, by why: a key too early or too late, or none at all."""
     notes: tuple[str, ...] = ()
     """What had to be assumed in reading the file."""
 
@@ -107,7 +107,7 @@ def import_answers(folder: NamedRunFolder, file: Path) -> ImportedAnswers:
 
     Raises:
         TrialsError: Something in the file is wrong; the message names the row and what to do.
-        InboxError: Somebody's answers were delivered before with another content.
+        InboxError: Somebody's responses were delivered before with another content.
         UnusableError: The run's people do not answer one by one, or the key of their pseudonyms was erased.
 
     Examples:
@@ -265,8 +265,8 @@ def find_person(folder: Path, name: str, service: str = "") -> str:
 def withdraw(folder: Path, person: str, reason: str = "withdrew") -> WithdrawalReport:
     """Erase everything that a person left in a run; scores that used it are computed anew by the next pass.
 
-    The answers, in an artifact of their own, are gone, and so are reports and exports in the run's folder, and all
-    records that were derived from the answers: each of their rows keeps its number, digest and hashes, so that the
+    The responses, in an artifact of their own, are gone, and so are reports and exports in the run's folder, and all
+    records that were derived from the responses: each of their rows keeps its number, digest and hashes, so that the
     chain still verifies. Designs and predictions that were frozen later stay, because others responded to them. Doing
     it twice changes nothing.
 
@@ -290,7 +290,7 @@ def withdraw(folder: Path, person: str, reason: str = "withdrew") -> WithdrawalR
             answers["experiment"] for _, answers in batches
         }
         for batch, answers in batches:
-            # A pass that was cut short may have stored the answers and not have recorded them.
+            # A pass that was cut short may have stored the responses and not have recorded them.
             with suppress(TrialsError):
                 trace.artifacts.erase(name_of_answers(PersonAnswers.from_json(answers), batch.salt))
         trace.inbox.erase(*(batch.digest for batch, _ in batches))
@@ -357,7 +357,7 @@ class ExperimentHolding:
     n_waiting: int
     """Batches in the inbox that no pass has taken."""
     n_apart: int
-    """People who came with identifiers of a recruitment service that it does not list; their answers are kept apart."""
+    """People who came with identifiers of a recruitment service that it does not list; they are kept apart."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -429,9 +429,9 @@ def holdings(folder: Path, now: datetime | None = None) -> RunHoldings:
 
 
 def expire(folder: Path, now: datetime | None = None) -> dict[str, tuple[str, ...]]:
-    """Erase what is past its limit; returns whose identifiers and whose answers.
+    """Erase what is past its limit; returns whose identifiers and whose responses.
 
-    A batch that no pass has taken yet is kept: it holds no identifier, and is the only copy of the answers. Once nobody
+    A batch that no pass has taken yet is kept: it has no identifier, and is the only copy of the responses. Once nobody
     is left in the page's sessions and in the inbox, the key of the pseudonyms goes too, and nobody can link them any
     more.
     """

@@ -217,7 +217,7 @@ def is_of_recruited(value: Mapping[str, Any], recruited: Container[str]) -> bool
 def _answer_rows(
     trace: Trace, state: RunState, domain: Domain, people: Iterable[ExportedPerson]
 ) -> Iterator[Row]:
-    """One row for each answer of people who answered one by one."""
+    """One row for each response of people who answered one by one."""
     designs = _designs(trace, state)
     shown = {name: stimulus_columns(design.stimuli) for name, design in designs.items()}
     for person in people:
@@ -248,7 +248,7 @@ def _answer_rows(
 def _timed_rows(
     person: ExportedPerson, state: RunState, domain: Domain, design: Design
 ) -> Iterator[Row]:
-    """One row for each trial that somebody saw, where answers are keys with their times, those left out among them."""
+    """One row for each trial that was shown, where responses are keys with their times, those left out among them."""
     answers, columns = person.answers, stimulus_columns(design.stimuli)
     task = timed_task(domain)
     assert task is not None
@@ -312,7 +312,7 @@ def _grid_words(people: Iterable[ExportedPerson], domain: Domain) -> list[str]:
 
 
 def _table_rows(trace: Trace, state: RunState, domain: Domain) -> Iterator[Row]:
-    """One row for each answer, or group of equal ones, of people whose answers came as a table."""
+    """One row for each response, or group of equal ones, of people whose answers came as a table."""
     for name in state.experiments.collected:
         if name in state.experiments.answers:
             continue
@@ -362,7 +362,7 @@ def _person_row(person: ExportedPerson, state: RunState, config: CampaignConfig)
 
 
 def _n_left_out(answers: PersonAnswers) -> Row:
-    """Trials without an outcome by why, where answers are keys with their times."""
+    """Trials without an outcome by why, where responses are keys with their times."""
     if not answers.key and not answers.left_out:
         return {}
     found = Counter(item.reason for item in answers.left_out)
@@ -390,7 +390,7 @@ def _condition(answers: PersonAnswers) -> Row:
 
 
 def _standing(state: RunState, person: ExportedPerson) -> Row:
-    """Whether a pass has taken somebody's answers, and which rules exclude them."""
+    """Whether a pass has taken somebody's responses, and which rules exclude them."""
     if person.item is None:
         return {"excluded": "", "in_run": "no"}
     return {"excluded": _rules(state, person.item), "in_run": "yes"}
@@ -407,7 +407,7 @@ def _replies(answers: PersonAnswers, config: CampaignConfig) -> Row:
 
 
 def _answered_by(state: RunState) -> dict[str, str]:
-    """Which language model gave the answers; nothing where none did."""
+    """Which language model gave the responses; nothing where none did."""
     name = state.campaign.config.participants.model if state.campaign.config else ""
     return {"language_model": name} if name else {}
 

@@ -39,7 +39,7 @@ class RunPage(PageAnswers):
     """The page of a run: who is in its inbox, under a pseudonym, and what it has to be told of the service.
 
     Attributes:
-        withheld: People who came with identifiers that the service does not list; their answers are kept apart.
+        withheld: People who came with identifiers that the service does not list; their responses are kept apart.
     """
 
     def __init__(self, folder: Path, planned: RecruitmentPlan) -> None:
@@ -97,7 +97,7 @@ class RunPage(PageAnswers):
                 )
 
     def meet(self, study: str, seen: Sequence[SubmissionSeen]) -> None:
-        """Let answers of the people whom the service lists into the inbox, and look what is there."""
+        """Let responses of the people whom the service lists into the inbox, and look what is there."""
         with collection(self.folder) as store:
             if store is not None:
                 listed = {(item.participant, item.id) for item in seen}

@@ -53,7 +53,7 @@ TRANSFER_FILE = "transfer.json"
 
 
 class TransferMeasured(TransferScores):
-    """A theory on answers that had no part in it; `check_transfer` computes it again."""
+    """A theory on responses that had no part in it; `check_transfer` computes it again."""
 
     kind: Literal["transfer_measured"] = "transfer_measured"
     version: Literal[1] = 1
@@ -74,12 +74,12 @@ class TransferMeasured(TransferScores):
     domain_file: TaskFile | None = None
     """File that declares the domain; None for a domain of the package."""
     data: str
-    """Data set of the new answers, a run, or the path of a file."""
+    """Data set of the new responses, a run, or the path of a file."""
     columns: AnswerColumns | None = None
     """Meaning of a file's columns; None for a data set or a run."""
     experiments: tuple[str, ...]
     answers: tuple[Fingerprint, ...]
-    """Digest of each experiment's answers."""
+    """Digest of each experiment's responses."""
     n_draws: int
     seed: int
     science: Fingerprint
@@ -101,12 +101,12 @@ class TravellingTheory:
     found_on: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """For each data set, the experiments whose responses were used to find the theory."""
     answers: frozenset[Fingerprint] = frozenset()
-    """Digests of the answers of the run's own experiments."""
+    """Digests of the responses of the run's own experiments."""
 
 
 @dataclass(frozen=True)
 class TransferTarget:
-    """Answers on which a theory can be tried."""
+    """Responses on which a theory can be tried."""
 
     name: str
     """Name of a published data set or a run, or the path of a file."""
@@ -123,7 +123,7 @@ class TransferTarget:
 
     @property
     def task(self) -> Domain:
-        """The domain of the answers."""
+        """The domain of the responses."""
         return find_domain(self.domain, self.domain_file)
 
 
@@ -190,7 +190,7 @@ def measure_transfer(
 
 
 def _science_of(domain: str, file: TaskFile | None) -> Fingerprint:
-    """Digest of the code that decides about answers of a domain."""
+    """Digest of the code that decides about responses of a domain."""
     return science_of({"domain": domain, "domain_file": file and file.model_dump()})
 
 
@@ -206,10 +206,10 @@ def check_travel(
 
     Args:
         travelling: The theory.
-        data: Name of the data set, or the digest of a file of answers.
-        domain: Of the answers.
+        data: Name of the data set, or the digest of a file of responses.
+        domain: Of the responses.
         experiments: Of the data set.
-        called: How a file of answers is called, whose digest says nothing to anybody.
+        called: How a file of responses is called, whose digest says nothing to anybody.
     """
     told = data if data in ARCHIVES else called or data
     name = travelling.theory.name
@@ -228,7 +228,7 @@ def check_travel(
 
 
 def check_target(travelling: TravellingTheory, target: TransferTarget) -> None:
-    """Raise `TransferError` where a theory was found on some of a target's answers, whatever they are called there."""
+    """Raise `TransferError` where a theory was found on some responses of the target, whatever their names there."""
     check_travel(travelling, target.name, target.domain, ())
     for data_set, experiments in target.archived.items():
         check_travel(travelling, data_set, target.domain, sorted(experiments), called=target.name)
@@ -249,7 +249,7 @@ def find_target(
     task: Domain | None = None,
     columns: Mapping[str, Any] | AnswerColumns | None = None,
 ) -> TransferTarget:
-    """Answers to try a theory on: those of a published data set, those that a run collected, or those of a file.
+    """Responses to try a theory on: those of a published data set, those that a run collected, or those of a file.
 
     Args:
         name: Of the data set, or of the run (or its path); or the path of a file, a folder of files, or a study.
@@ -299,7 +299,7 @@ def find_target(
 def _file_target(
     path: Path, experiments: str, task: Domain | None, said: Mapping[str, Any] | AnswerColumns
 ) -> TransferTarget:
-    """Answers of a file, or of the file that a study names."""
+    """Responses of a file, or of the file that a study names."""
     if path.suffix == ".toml":
         study = load_study(path)
         if study.participants.columns is None:
@@ -519,7 +519,7 @@ def check_transfer(
     runs: Path = Path("runs"),
     n_workers: int = 2,
 ) -> str:
-    """Compute a record again from the answers of its data set (or run) and the theory that it holds.
+    """Compute a record again from the responses of its data set (or run) and the theory that it holds.
 
     Returns:
         The first difference in words; empty where there is none.

@@ -3,7 +3,7 @@
 ``LAKATOS_CLUSTER`` says where: the address of a Dask scheduler (``tcp://host:8786``, ``tls://host:8786``), or
 ``local:N`` for N processes of this machine, which end with the run. A question goes out in chunks that each last long
 enough for the cluster's own work to stay below a tenth; questions too small for that are answered here. Each worker
-has a laboratory of its own, whose sandboxes run beside it. Answers come back in the order of the questions and do not
+has a laboratory of its own, whose sandboxes run beside it. Responses come back in the order of the questions and do not
 depend on the number of workers, nor on which of them died meanwhile: what a dead one had is computed again by another.
 
 The journal never sees the cluster. A pass that loses it ends with an error; its steps are not recorded, so resuming

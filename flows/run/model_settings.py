@@ -67,7 +67,7 @@ class RolesConfig(FrozenPart):
     temperature: float = Field(0.7, ge=0, le=2)
     """Sampling temperature."""
     max_tokens: int = Field(2048, ge=64, le=65536)
-    """Maximum number of tokens of an answer."""
+    """Maximum number of tokens of a response."""
     tools: tuple[str, ...] = ()
     """Laboratory tools that arbiter, advocate and reviser may call before they answer; none by
     default, because the server must be set up for tool calls."""
@@ -133,7 +133,7 @@ class RolesConfig(FrozenPart):
         return any(True for _ in self.named)
 
     def sampling(self) -> TokenSampling:
-        """How the tokens of answers are drawn: temperature and most tokens."""
+        """How the tokens of responses are drawn: temperature and most tokens."""
         return TokenSampling(temperature=self.temperature, max_tokens=self.max_tokens)
 
 

@@ -1,6 +1,6 @@
 """Whether a run has something to do, and what tells a laboratory of it.
 
-`look` answers from the head of the journal, the mark that the last pass left, and the number of batches in the inbox:
+`look` responses from the head of the journal, the mark that the last pass left, and the number of batches in the inbox:
 a few small reads, without the laboratory's science and without Prefect. Every way of arriving (page, recruitment
 service, dropped file, import) ends in the inbox, so the inbox is what is watched, and its level rather than its
 changes: a hundred arrivals are one reason for one pass, and what arrived while no machine was on is seen by the first
@@ -34,7 +34,7 @@ from lakatos.traces.wording import plural
 PASS_FILE = "pass.json"
 """Mark of the last pass that ended by itself. Lost or wrong, it costs one pass that finds nothing to do."""
 DROP_FOLDER = "drop"
-"""Folder in a run: tables of answers that are put there are imported."""
+"""Folder in a run: tables of responses that are put there are imported."""
 Ended = Literal["concluded", "waiting"]
 
 
@@ -153,7 +153,7 @@ def announce(found: PendingWork, attempt: int = 1) -> bool:
     """Tell the configured Prefect server that a run has something to do; without Prefect being imported.
 
     The same attempt for the same reason has the same event identifier, from whichever process. A server that cannot be
-    reached is no error: the answers are in the inbox, and whoever watches looks again.
+    reached is no error: the responses are in the inbox, and whoever watches looks again.
 
     Returns:
         Whether a server took the event.

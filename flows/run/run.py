@@ -280,7 +280,7 @@ def create_run(
         progress: Where to show what happens; silent by default.
         n_workers: Theories that run at the same time; does not change results.
         sealed_rows: Trials sealed from the loop, by archived experiment; chosen by the seed when None.
-        kept: Artifacts of a run that holds the answers of the study's file; they are read from the file when None.
+        kept: Artifacts of a run that holds the responses of the study's file; they are read from the file when None.
 
     Raises:
         DataMissingError: The study needs data that are not there.

@@ -50,7 +50,7 @@ def make_source(
         folder: Of the run, which keeps what people answer.
         data: Folder of the published data sets, for archival studies.
         sealed_rows: Trials sealed from the loop, by archived experiment; chosen by the seed when None.
-        kept: Artifacts of a run that holds the answers of a file already; they are read from the file when None.
+        kept: Artifacts of a run that holds the responses of a file already; they are read from the file when None.
 
     Raises:
         DataMissingError: The study needs data that are not there.
@@ -109,7 +109,7 @@ def whole_archive(
     """All experiments of the data sets, or of the file, that the study names.
 
     Raises:
-        DataMissingError: The data are not there, or the file holds other answers than when the study was read.
+        DataMissingError: The data are not there, or the file holds other responses than when the study was read.
         TrialsError: The file is not what the study says of its columns.
     """
     people = config.participants
@@ -143,7 +143,7 @@ def whole_archive(
 def keep_answers(
     config: CampaignConfig, artifacts: ArtifactStore, kept: ArtifactStore | None
 ) -> None:
-    """Put the answers of a study's own file among a run's artifacts, so that the run needs the file no more."""
+    """Put the responses of a study's own file among a run's artifacts, so that the run needs the file no more."""
     if config.participants.file:
         artifacts.put(pack_answers(whole_archive(config, None, kept)))
 

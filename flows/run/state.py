@@ -82,7 +82,7 @@ class RunState:
     experiments: ExperimentsState = field(default_factory=ExperimentsState)
     theories: TheoriesState = field(default_factory=TheoriesState)
     roles: RolesState = field(default_factory=RolesState)
-    """Answers of language models in roles."""
+    """Responses of language models in roles."""
     judging: JudgingState = field(default_factory=JudgingState)
     """Verdicts of judges."""
     seats: SeatsState = field(default_factory=SeatsState)
@@ -103,7 +103,7 @@ class RunState:
 
     @property
     def decisive_sealed(self) -> Mapping[Digest, SealedScored]:
-        """Scores on sealed answers on which a verdict can rest."""
+        """Scores on sealed responses on which a verdict can rest."""
         return decisive_sealed_of(self.theories, self.experiments)
 
     @property

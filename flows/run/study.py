@@ -355,7 +355,7 @@ class CampaignConfig(ConfigSection):
         return self
 
     def _timed_space(self, domain: Domain) -> Stimuli:
-        """The trials that people may be asked whose answers are keys with their times.
+        """The trials that people may be asked whose responses are keys with their times.
 
         Raises:
             ValueError: The page cannot ask them.
@@ -481,7 +481,7 @@ def _check_space(config: CampaignConfig, path: Path) -> None:
 
 
 def _with_answers(config: CampaignConfig) -> CampaignConfig:
-    """The study with the digest of the answers that its file holds now."""
+    """The study with the digest of the responses that its file holds now."""
     people = config.participants
     if not people.file or people.columns is None:
         return config

@@ -131,7 +131,7 @@ class TheoriesConfig(ConfigSection):
 
 
 OWN_ANSWERS = ("file", "columns", "answers", "told", "closed", "first_option", "time_window")
-"""Keys of the section ``participants`` that mean something where answers come from a file of one's own."""
+"""Keys of the section ``participants`` that mean something where responses come from a file of one's own."""
 
 
 class ParticipantsConfig(ConfigSection):
@@ -193,7 +193,7 @@ class ParticipantsConfig(ConfigSection):
     """Language model: sampling temperature; at 0, sessions with the same persona and order of
     trials are identical."""
     max_tokens: int = Field(256, ge=16, le=65536)
-    """Language model: maximum number of tokens in an answer."""
+    """Language model: maximum number of tokens in a response."""
     memory: int | None = Field(None, ge=0)
     """Language model: number of decisions kept in the conversation; by default as many as fit its
     context."""
@@ -227,7 +227,7 @@ class ParticipantsConfig(ConfigSection):
 
     @property
     def of_what(self) -> str:
-        """The data sets, or the file, whose answers there are, in words; empty where people are asked."""
+        """The data sets, or the file, whose responses there are, in words; empty where people are asked."""
         return " and ".join(self.archives) or self.file
 
     @field_validator("archive")

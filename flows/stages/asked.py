@@ -21,7 +21,7 @@ from lakatos.traces.step import Recorded, Trace
 
 @dataclass(frozen=True)
 class AnswersAwaited:
-    """A pass ended because answers are missing; the next one goes on from there."""
+    """A pass ended because responses are missing; the next one goes on from there."""
 
     experiment: str
     source: SourceProfile
@@ -65,7 +65,7 @@ def erased(trace: Trace) -> set[Digest]:
 
 
 def answers_of(trace: Trace, *experiments: str) -> list[Recorded[AnswersArrived]]:
-    """Answers to these experiments that were not withdrawn, in the order of their arrival."""
+    """Responses to these experiments that were not withdrawn, in the order of their arrival."""
     gone = erased(trace)
     return [
         item

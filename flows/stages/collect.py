@@ -1,4 +1,4 @@
-"""Stage: ask people, take what the inbox holds, and write down the answers. Needs a preregistration.
+"""Stage: ask people, take what the inbox holds, and write down the responses. Needs a preregistration.
 
 Collection is a wait. Where people answer one by one, each person's answers become a record and an artifact of their own
 as they arrive, and the pass ends while some are missing; the next pass goes on.
@@ -149,7 +149,9 @@ async def collect(
 
     def take(context: StepContext) -> TrialsCollected:
         parts = _arrived(run.trace, name)
-        if not parts:  # the inbox was lost: the source gives the same answers to the same key again
+        if (
+            not parts
+        ):  # the inbox was lost: the source gives the same responses to the same key again
             recruitment = recruit_again(
                 run.source, run.trace, plan.record, key_of(run.trace, asked)
             )
@@ -171,7 +173,7 @@ async def collect(
         inputs=[plan.digest, asked.digest],
         position={"cycle": cycle, "experiment": name},
     )
-    # Only now, with the table on record, the inbox and the source may forget the answers.
+    # Only now, with the table on record, the inbox and the source may forget the responses.
     for batch in _arrived(run.trace, name):
         run.trace.inbox.mark_taken(batch.digest)
     run.source.mark_released(_design(run.trace.artifacts, plan.record))
@@ -358,7 +360,7 @@ async def _make_table(
 def take_answers(run: Run) -> None:
     """Turn every person's batch in the inbox, of whatever experiment, into a record and an artifact.
 
-    Answers of people whose withdrawal was cut short after it was recorded are erased now, and what derives from them.
+    Responses of people whose withdrawal was cut short after it was recorded are erased now, and what derives from them.
 
     Raises:
         SourceError: A batch belongs to no experiment that people were asked for.
@@ -411,7 +413,7 @@ def take_answers(run: Run) -> None:
 
 
 def _check_source(config: CampaignConfig, folder: Path, answers: PersonAnswers) -> None:
-    """Refuse answers of a language model among those of people, and the other way round."""
+    """Refuse responses of a language model among those of people, and the other way round."""
     if (answers.source == LANGUAGE_MODEL) != (config.source.origin == LANGUAGE_MODEL):
         raise SourceError(
             f"the inbox holds responses from {answers.source!r} to experiment {answers.experiment!r}, "
@@ -429,7 +431,7 @@ def _check_asked(
     asked: Sequence[str],
     designs: Mapping[str, Design],
 ) -> None:
-    """Refuse answers to an experiment that nobody was asked for, or to trials that it does not have."""
+    """Refuse responses to an experiment that nobody was asked for, or to trials that it does not have."""
     if answers.experiment not in asked:
         raise SourceError(
             f"the inbox holds responses of participant {answers.person[:12]} to experiment "
@@ -530,7 +532,7 @@ def _displace(
 
 
 def n_counting(config: CampaignConfig, trace: Trace, state: RunState, name: str) -> int:
-    """How many people's answers to an experiment would count if nobody else came; nothing is written down.
+    """How many people's responses to an experiment would count if nobody else came; nothing is written down.
 
     Args:
         run: That a pass is about to carry on; its own state does not know of the experiment before it does.
@@ -564,7 +566,7 @@ def _exclusions(
 def _kept(
     run: Run, plan: Recorded[Preregistration], people: Sequence[Recorded[AnswersArrived]]
 ) -> list[Recorded[AnswersArrived]]:
-    """The people whose answers count; an exclusion is a record with its rule and the number that decided."""
+    """The people whose responses count; an exclusion is a record with its rule and the number that decided."""
     name, found = (
         plan.record.experiment,
         _exclusions(run.config, run.trace, run.state.experiments.recruited, plan, people),

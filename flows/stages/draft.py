@@ -172,7 +172,7 @@ def _line(record: SuccessorTried) -> str:
 
 
 def _passed_over(record: DraftsScreened) -> list[str]:
-    """The fate of drafts in an answer that were not fitted; the first one is draft 1."""
+    """The fate of drafts in a response that were not fitted; the first one is draft 1."""
     return [
         f"round {record.attempt + 1}, draft {place + 1}: "
         + (
@@ -202,7 +202,7 @@ def _told(artifacts: ArtifactStore, record: SuccessorTried, title: str) -> list[
 async def _work(
     run: Run, cycle: int, item: WorkbenchState, reply: RoleReply[Successor], number: int
 ) -> WorkbenchState:
-    """Try the draft of an answer and make its analysis."""
+    """Try the draft of a response and make its analysis."""
     answer = reply.value
     drafts = [] if answer is None else drafts_of(answer, run.config.roles.further)
     if answer is None or not (drafts or answer.analysis.strip()):
@@ -228,7 +228,7 @@ async def _work(
 
 
 def drafts_of(answer: Successor, most: int) -> list[Successor]:
-    """The drafts that an answer holds, each as an answer with one; ``most`` beside the first."""
+    """The drafts that an answer holds, each as a response with one; ``most`` beside the first."""
     if isinstance(answer, SeveralSuccessors):
         return answer.each(most)
     return [answer] if answer.source.strip() else []
@@ -281,8 +281,8 @@ async def _try_one(
     """Check and fit a draft, one after another, so that the second of two equal sources is a duplicate.
 
     Args:
-        run, cycle, heard, attempt: Of the answer.
-        answer: The draft, as an answer with one.
+        run, cycle, heard, attempt: Of the response.
+        answer: The draft, as a response with one.
         screened: Record of the choice among several drafts, and the place of this one.
     """
     answered = heard.answered
@@ -401,7 +401,7 @@ def _parents(state: RunState, lens: str) -> tuple[Digest, ...]:
 async def _analyse(
     run: Run, cycle: int, item: WorkbenchState, heard: RoleReply[Successor], attempt: int
 ) -> Recorded[AnalysisMade]:
-    """Run the code of an answer on the open answers, and on nothing else."""
+    """Run the code of a response on the open responses, and on nothing else."""
     answer, lens = heard.value, heard.question.subject
     assert answer is not None
     trials = {name: run.trials(name) for name in run.state.experiments.collected}

@@ -120,7 +120,7 @@ def stop_early(
         trace: Where the end is recorded.
         plan: What was frozen.
         waiting: How far collection is.
-        kept: People whose answers count, in order of arrival.
+        kept: People whose responses count, in order of arrival.
     """
     chosen = evidence.state.experiments.designs[waiting.experiment].record
     rivals = [name for name in chosen.rivals if name in plan.record.rivals]
@@ -161,7 +161,7 @@ def before_stop(
 ) -> list[Recorded[AnswersArrived]]:
     """The people who would have been asked had collection stopped at the look that ended it.
 
-    Simulated people answer all at once, so that those after the look are left out. Answers that real people have given
+    Simulated people respond all at once, so those after the look are left out. Responses that real people have given
     all count.
     """
     if not closed.n_decided or config.source.origin != "simulated":

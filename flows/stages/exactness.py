@@ -13,7 +13,7 @@ from lakatos.traces.step import Recorded, StepContext
 
 @task(name="weigh")
 async def weigh_exactness(run: Run, cycle: int) -> Recorded[ExactnessWeighed] | None:
-    """Hold the leader's frozen predictions, and its simulated people, against the answers that came after them.
+    """Hold the leader's frozen predictions, and its simulated people, against the responses that came after them.
 
     Returns:
         What was found; None where nothing was frozen, or a rival was not beaten yet.

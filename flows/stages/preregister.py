@@ -62,7 +62,7 @@ def freeze_predictions(
     theories = [evidence.theory(name) for name in names]
     n_draws = evidence.config.theories.draws
     answers = evidence.laboratory.answers_of(theories, [plan.stimuli], n_draws)
-    # Of answers that were there before, a trial has fewer than there are people.
+    # Of responses that were there before, a trial has fewer than there are people.
     n_each = plan.n_participants
     if chosen.n_answers:
         n_each = min(max(round(chosen.n_answers / len(plan.stimuli)), 1), n_each)
@@ -115,7 +115,7 @@ def _stopping_rule(config: CampaignConfig, chosen: DesignChosen, plan: Design) -
 
 
 def _fixed_sample(chosen: DesignChosen, plan: Design) -> str:
-    """How many answers there will be, where nothing ends collection early."""
+    """How many responses there will be, where nothing ends collection early."""
     if chosen.n_answers:
         return f"all {chosen.n_answers:,} existing responses to these trials, of {plan.n_participants} participants"
     return (
@@ -165,7 +165,7 @@ ANALYSIS = (
     "the 95% interval of their paired difference, clustered by participant, includes zero (Student's t, two standard "
     f"errors at least), or if it is based on fewer than {LEAST_UNITS} participants."
 )
-"""How answers decide between theories."""
+"""How responses decide between theories."""
 
 
 DEPENDENCES = (
@@ -173,7 +173,7 @@ DEPENDENCES = (
     "then scored with the population of the same attributes, by the effects frozen here; frozen shares refer to all "
     "participants."
 )
-"""How answers count of people of whom something is known, where a theory says that it matters."""
+"""How responses count of people of whom something is known, where a theory says that it matters."""
 
 
 GROUPS = (
@@ -181,13 +181,13 @@ GROUPS = (
     "interval of the difference excludes 0 and the permutation test (group labels exchanged among the participants of "
     "an experiment; largest statistic over all parameters and groups) has p of at most 0.05."
 )
-"""How answers decide between groups, where a study compares some."""
+"""How responses decide between groups, where a study compares some."""
 EFFECTS = (
     "Effects of attributes of participants are estimated at the end, with the leading theories. A parameter depends on "
     "an attribute if the 95% interval of its change excludes 0 and the permutation test (values exchanged among the "
     "participants of an experiment; largest statistic over all parameters) has p of at most 0.05."
 )
-"""How answers decide on effects, where a study asks about some."""
+"""How responses decide on effects, where a study asks about some."""
 
 
 EFFECTS_WITHIN = (
@@ -195,7 +195,7 @@ EFFECTS_WITHIN = (
     "depends on a condition if the 95% interval of its change excludes 0 and the permutation test (labels of the "
     "conditions exchanged within participants; largest statistic over all parameters) has p of at most 0.05."
 )
-"""How answers decide on effects of conditions within participants."""
+"""How responses decide on effects of conditions within participants."""
 
 
 def _rules_of(evidence: RunEvidence) -> str:

@@ -123,7 +123,7 @@ async def propose(
 
 
 async def with_leader_case(run: Run, cycle: int, case: CycleCase) -> CycleCase:
-    """The case with what the leader, too, gets wrong: its misfits to all answers, with false-discovery control."""
+    """The case with what the leader, too, gets wrong: its misfits to all responses, with false-discovery control."""
     collected = run.state.experiments.collected
     called = await call_tool(
         run,

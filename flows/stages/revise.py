@@ -41,13 +41,13 @@ from lakatos.traces.step import Recorded, StepContext
 from lakatos.traces.wording import plural
 
 INDUCTION = "induction"
-"""Author of rules found in the answers."""
+"""Author of rules found in the responses."""
 LEFT_OUT = 0.02
 """Nats per choice that predicting left-out trials may cost against fitting all."""
 KEPT = 4
 """Compositions that a search takes over from the one before."""
 MOST_INDUCED = 60_000
-"""Answers in which rules are looked for; those of some people where there are more."""
+"""Responses in which rules are looked for; those of some people where there are more."""
 MOST_INDUCED_TRIALS = 1_500
 """Distinct trials in which rules without a memory are looked for, drawn by lot where there are more: what is tried
 grows with them, and so does the memory that it takes."""
@@ -94,7 +94,7 @@ async def revise(
 
     def work(context: StepContext) -> SearchFinished:
         from lakatos.theories.discovery.induction.induce import (
-            looks_back,  # not before answers are there
+            looks_back,  # not before responses are there
         )
 
         (shuffles,) = context.rng.spawn(1)
@@ -241,17 +241,17 @@ def induced(
 
     Args:
         domain: Of the trials.
-        trials: All answers so far.
+        trials: All responses so far.
         best: Criterion of what the grammar's advocate submits.
         context: Of the step.
-        past: Whether answers depend on one's own past.
+        past: Whether responses depend on one's own past.
         told: Hears how far it is.
         first_option: What the first option always is, where it is one thing.
         has_places: Whether it is known where options stood, so that rules may speak of places.
     """
     if any(item.pooled for item in trials):
         return ()
-    from lakatos.theories.discovery.induction.induce import induce  # not before answers are there
+    from lakatos.theories.discovery.induction.induce import induce  # not before responses are there
 
     return tuple(
         SuccessorSubmitted(

@@ -44,16 +44,16 @@ MOST_DRAWS: Final = 2**13
 MOST_WALKED: Final = 2**10
 """Maximum number of draws of theories that are walked through responses one by one."""
 MOST_CELLS: Final = 2**22
-"""Draws times trials of one answer."""
+"""Draws times trials of one response."""
 MOST_PERSON_DRAWS: Final = 2**24
 """Draws times people, of which some ten numbers are held at once."""
 
 
 @task(name="score")
 async def score(run: Run, cycle: int, theories: Sequence[Digest]) -> list[Recorded[TheoryScored]]:
-    """Learn the people of ``theories`` from all open answers, and score each theory on every experiment.
+    """Learn the people of ``theories`` from all open responses, and score each theory on every experiment.
 
-    What is recorded already is returned, not computed. A theory that fails on answers is out from here on; one that
+    What is recorded already is returned, not computed. A theory that fails on responses is out from here on; one that
     fails only with more draws keeps its score with fewer.
     """
     experiments = list(run.state.experiments.collected)
@@ -71,7 +71,7 @@ async def score(run: Run, cycle: int, theories: Sequence[Digest]) -> list[Record
 
 
 async def fit(run: Run, theories: Sequence[Digest]) -> None:
-    """Record who the people of each theory are, as all open answers show; every theory by the same procedure.
+    """Record who the people of each theory are, as all open responses show; every theory by the same procedure.
 
     One whose author could have read responses is out if it knows trials by heart where these place it.
     """
@@ -174,7 +174,7 @@ def decided_by_chance(board: Scoreboard) -> list[Digest]:
 
 
 def most_draws(evidence: RunEvidence, names: Sequence[Digest]) -> int:
-    """So many that one answer of a theory, and what it says of all people, stay small; fewer for walks."""
+    """So many that one response of a theory, and what it says of all people, stay small; fewer for walks."""
     if evidence.domain.sequential or any(evidence.theory(name).learns for name in names):
         return MOST_WALKED
     n_trials = sum(
@@ -228,7 +228,7 @@ R = TypeVar("R", bound=Record)
 
 
 class _JointScores(Generic[A]):
-    """Answers about theories: the first that is wanted brings those of all the others with it."""
+    """Responses about theories: the first that is wanted brings those of all the others with it."""
 
     def __init__(
         self, ask: Callable[[Sequence[Digest]], Sequence[A | TheoryError]], names: Sequence[Digest]

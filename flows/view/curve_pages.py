@@ -44,7 +44,7 @@ N_PEOPLE: Final = 32
 MOST_PARAMETERS: Final = 8
 MOST_TRIALS: Final = 48
 N_SHOWN: Final = 3
-"""Trials whose curve is drawn: those whose answers depend most on the parameter."""
+"""Trials whose curve is drawn: those whose responses depend most on the parameter."""
 SHAPES: Final = ("square", "triangle", "diamond")
 SHAPES_OF_GROUPS: Final = ("circle", *SHAPES)
 LINE_COLOURS: Final = (1, 4, 5)
@@ -122,7 +122,7 @@ def curve_theories(look: RunMoment, names: Sequence[str], chosen: Sequence[str])
 def answers_with_predictions(
     look: RunMoment, theories: Sequence[str]
 ) -> dict[str, tuple[Trials, list[Array]]]:
-    """By experiment, the answers and what each theory predicts; experiments that one was not scored on left out."""
+    """By experiment, the responses and what each theory predicts; experiments that one was not scored on left out."""
     scores = [scores_of(look, name) for name in theories]
     return {
         experiment: (trials, [predicted_shares(own[experiment]) for own in scores])
@@ -180,7 +180,7 @@ def binned(
 
     Args:
         values: ``(n_trials,)`` of the property, by experiment.
-        parts: By experiment, the answers and each theory's ``(n_trials, n_options)`` shares.
+        parts: By experiment, the responses and each theory's ``(n_trials, n_options)`` shares.
         option: Whose share is meant.
 
     Returns:
@@ -230,7 +230,7 @@ def binned(
 
 
 def chosen_by_unit(trials: Trials, rows: Array, option: int) -> tuple[Array, Array]:
-    """How often each person, or where they are pooled each trial, chose an option, and of how many answers."""
+    """How often each person, or where they are pooled each trial, chose an option, and of how many responses."""
     asked = rows[trials.trial]
     unit = (trials.trial if trials.pooled else trials.participant)[asked]
     count = trials.count[asked]

@@ -77,5 +77,5 @@ def _numbers(counted: Counter[str]) -> dict[str, float]:
 
 
 def of_group(trials: Sequence[Trials], inside: Sequence[np.ndarray]) -> list[Trials]:
-    """The answers of the people of a group, by experiment."""
+    """The responses of the people of a group, by experiment."""
     return [table.of_people(chosen) for table, chosen in zip(trials, inside, strict=True)]

@@ -28,7 +28,7 @@ Array = NDArray[np.float64]
 MOST_PEOPLE: Final = 500
 """People in the table of an experiment."""
 MOST_ANSWERS: Final = 400
-"""Answers on the page of a person."""
+"""Responses on the page of a person."""
 SHOWN: Final = 12
 """Digits of a pseudonym."""
 
@@ -42,7 +42,7 @@ class PersonLine:
     name: str
     status: str
     counts: bool
-    """Whether the answers are in the trial table."""
+    """Whether the responses are in the trial table."""
     n_answers: int
     share_last: float
     """That chose the last option."""
@@ -134,7 +134,7 @@ def lines_of(
 
 
 def _counted(look: RunMoment, experiment: str) -> list[Digest]:
-    """Artifacts of the answers that the trial table is made of, in its order."""
+    """Artifacts of the responses that the trial table is made of, in its order."""
     collected = look.state.experiments.collected.get(experiment)
     if collected is None:
         return []
@@ -143,7 +143,7 @@ def _counted(look: RunMoment, experiment: str) -> list[Digest]:
 
 
 def excluded_in(look: RunMoment, experiment: str) -> dict[Digest, str]:
-    """By artifact of answers: the rule in words by which these do not count."""
+    """By artifact of responses: the rule in words by which these do not count."""
     found = look.of(PersonExcluded, experiment=experiment)
     return {item.record.answers: item.record.words for item in found}
 

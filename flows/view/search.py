@@ -42,7 +42,7 @@ class CallsFound:
 
 
 def search_calls(look: RunMoment, text: str, before: int | None) -> CallsFound:
-    """Look through the prompts and answers of calls, newest first, for as long as a request may take.
+    """Look through the prompts and responses of calls, newest first, for as long as a request may take.
 
     Args:
         look: The run.

@@ -65,9 +65,9 @@ class TheoryStep:
     siblings: tuple[tuple[Digest, str], ...]
     """Others made from the same forerunner in the same cycle, with what became of them."""
     seen: ScoreEstimate | None
-    """What it gained on the answers it was made from, nats per choice."""
+    """What it gained on the responses it was made from, nats per choice."""
     new: ScoreEstimate | None
-    """What it gained on answers that came later."""
+    """What it gained on responses that came later."""
     errors: tuple[float, float] | None
     """Mean squared error of shares on all trials, before and after."""
     worst: tuple[WrongTrial, ...]
@@ -163,7 +163,7 @@ def gained(
     after: Mapping[str, TheoryScored],
     cycle: int,
 ) -> tuple[ScoreEstimate | None, ScoreEstimate | None]:
-    """Advantage of the later theory on answers that were there when it was made, and on those that came after."""
+    """Advantage of the later theory on responses that were there when it was made, and on those that came after."""
     designs = look.state.experiments.designs
     seen: list[ScoreEstimate] = []
     new: list[ScoreEstimate] = []
@@ -183,7 +183,7 @@ def case_before(look: RunMoment, parent: Digest, cycle: int) -> tuple[int, Diagn
 
 
 def worst(look: RunMoment, wrong: Sequence[TrialPoint]) -> Iterator[WrongTrial]:
-    """The trials on which the forerunner was most wrong for the answers that there are."""
+    """The trials on which the forerunner was most wrong for the responses that there are."""
     ordered = sorted(
         wrong, key=lambda point: -abs(point.predicted[0] - point.share) * point.n_answers**0.5
     )

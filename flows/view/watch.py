@@ -173,7 +173,7 @@ class RunMoment(RunReading):
         return RunMoment(self.watch, replace(self.state, theories=theories))
 
     def with_people(self, experiment: str) -> RunMoment:
-        """With the answers of the people of one experiment."""
+        """With the responses of the people of one experiment."""
         from lakatos.experiments.record import AnswersArrived, PersonExcluded
 
         arrived = self.of(AnswersArrived, experiment=experiment)
@@ -187,7 +187,7 @@ class RunMoment(RunReading):
         return RunMoment(self.watch, state)
 
     def trials(self, experiment: str) -> Trials:
-        """Read the answers of an experiment; they are kept for the next reader."""
+        """Read the responses of an experiment; they are kept for the next reader."""
         artifact = self.state.experiments.collected[experiment].record.trials
         return self.watch.kept(
             ("trials", artifact), lambda: trials_in(self.trace.artifacts, self.state, experiment)

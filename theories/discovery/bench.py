@@ -1,7 +1,7 @@
-"""The workbench: what can be done with a laboratory's theories and answers, each as one function with typed arguments.
+"""The workbench: what can be done with a laboratory's theories and responses, as functions with typed arguments.
 
 Every function takes a `TheoryBench` and its own arguments and returns plain results that can be
-written as JSON. What is large (simulated answers, designs) is kept among the artifacts and named by
+written as JSON. What is large (simulated responses, designs) is kept among the artifacts and named by
 digest; such a name can be given wherever an experiment or a design is asked for. Chance comes from
 the arguments, so that a call made again says the same.
 """
@@ -101,7 +101,7 @@ class TheoryBench:
         return found[0]
 
     def trials(self, name: str) -> Trials:
-        """Answers of an experiment, or simulated ones by their digest."""
+        """Responses of an experiment, or simulated ones by their digest."""
         if name in self.answers:
             return self.answers[name]
         kept = self._kept(name)
@@ -164,7 +164,7 @@ class SimulateArguments(BenchArguments):
 
 
 class Simulated(BenchResult):
-    """Answers that a theory's people would give."""
+    """Responses that a theory's people would give."""
 
     answers: ExperimentName
     """Digest of them."""
@@ -175,7 +175,7 @@ class Simulated(BenchResult):
 
 
 def simulate(bench: TheoryBench, arguments: SimulateArguments) -> Simulated:
-    """Answers of people who follow a theory, for every trial of a design."""
+    """Responses of people who follow a theory, for every trial of a design."""
     theory, design = bench.theory(arguments.theory), bench.design(arguments.design)
     rng = bench.rng(
         "simulate",
@@ -283,7 +283,7 @@ class Scored(BenchResult):
 
 
 def score(bench: TheoryBench, arguments: ScoreArguments) -> Scored:
-    """Log predictive probability of the answers given, and how far each theory is behind the best."""
+    """Log predictive probability of the responses given, and how far each theory is behind the best."""
     theories = _distinct(bench, arguments.theories)
     trials = [bench.trials(name) for name in arguments.experiments]
     check_unmixed(trials)
@@ -330,7 +330,7 @@ class Searched(BenchResult):
     design: DesignName
     """Digest of it."""
     information: float
-    """Expected gain about which theory is right from one person's answers, nats."""
+    """Expected gain about which theory is right from one person's responses, nats."""
     trials: tuple[str, ...]
     """The first of them in words, the most informative first."""
 
@@ -441,7 +441,7 @@ class Misfit(BenchResult):
     confidence: float
     """Calibrated probability that it names what is wrong."""
     gain: float
-    """Nats, all answers together, that a correction would be worth."""
+    """Nats, all responses together, that a correction would be worth."""
     q: float
     """Adjusted for all checks that were made."""
 

@@ -20,7 +20,7 @@ DESIGN_DRAWS: Final = 256
 
 @dataclass(frozen=True)
 class RivalTheories:
-    """Theories with the people that the answers so far have taught, as `DesignRivals` of a question wants them."""
+    """Theories with the people that the responses so far have taught, as `DesignRivals` of a question wants them."""
 
     laboratory: Laboratory
     theories: Sequence[Theory]

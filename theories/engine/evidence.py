@@ -1,4 +1,4 @@
-"""What is known of theories and of the answers that they explain, for science that only reads."""
+"""What is known of theories and of the responses that they explain, for science that only reads."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class StudyTerms:
     space: Mapping[str, Any]
     """From which trials are made."""
     archival: bool
-    """Whether answers come from an archive, so that only its trials can be asked."""
+    """Whether responses come from an archive, so that only its trials can be asked."""
     design: DesignConfig
     n_draws: int
     """People drawn of each theory to score it."""
@@ -92,7 +92,7 @@ class TheoryEvidence:
 
     @property
     def decisive_sealed(self) -> Mapping[Digest, SealedScored]:
-        """Scores on sealed answers on which a verdict can rest."""
+        """Scores on sealed responses on which a verdict can rest."""
         return decisive_sealed_of(self.theories, self.experiments)
 
 

@@ -15,7 +15,7 @@ from lakatos.traces.digest import Digest
 
 
 class FittedCompositions:
-    """Compositions fitted to the same answers, each once, however often and by whom it is asked for."""
+    """Compositions fitted to the same responses, each once, however often and by whom it is asked for."""
 
     def __init__(
         self, laboratory: Laboratory, grammar: Grammar, trials: Sequence[Trials], n_draws: int
@@ -52,7 +52,7 @@ class FittedCompositions:
         return self._laboratory.same_predictions(self._grammar, whole, parts, self._trials)
 
     def validate(self, items: Sequence[Composition]) -> list[tuple[UnitScores, ...] | TheoryError]:
-        """Scores on answers that taught a composition nothing; see `grammar_search.prune.Validate`."""
+        """Scores on responses that taught a composition nothing; see `grammar_search.prune.Validate`."""
         found = self.evaluate([(item, None) for item in items])
         return [item if isinstance(item, TheoryError) else item.left_out for item in found]
 

@@ -164,7 +164,7 @@ class Laboratory:
     def evidence(
         self, theory: Theory, trials: Sequence[Trials], n_draws: int
     ) -> list[ExperimentEvidence]:
-        """What every draw of a theory's people makes of the answers, experiment by experiment."""
+        """What every draw of a theory's people makes of the responses, experiment by experiment."""
         return self.evidence_of([theory], trials, n_draws)[0]
 
     def evidence_of(
@@ -210,7 +210,7 @@ class Laboratory:
         return [self._pool.submit(one, item).result() for item in trials]
 
     def _evidence_of_one(self, theory: Theory, trials: Trials, n_draws: int) -> ExperimentEvidence:
-        """What every draw of a theory's people makes of the answers to one experiment; for threads of the pool."""
+        """What every draw of a theory's people makes of the responses to one experiment; for threads of the pool."""
         drawn = theory.population(n_draws)
         with self._scoring_view(theory, [trials.stimuli]) as view:
             (evidence,) = evidence_of_population(view, theory.priors, drawn, [trials])
@@ -340,7 +340,7 @@ class Laboratory:
             stimuli: Trials.
             n_draws: Of the population.
             lapse: Whether lapses that the theory declares count.
-            random_choices: Share of answers given at random, whatever the theory states.
+            random_choices: Share of responses given at random, whatever the theory states.
         """
         population = theory.population(n_draws, lapse=lapse)
         whole = self.domain.sequential or theory.learns
@@ -368,17 +368,17 @@ class Laboratory:
         asked: NDArray[np.integer[Any]] | None = None,
         random_choices: Sequence[float] = (),
     ) -> list[Trials]:
-        """Answers of ``n_people`` of every theory's population.
+        """Responses of ``n_people`` of every theory's population.
 
         Args:
             theories: Each with people of its own.
             stimuli: What people are asked, in the order of a schedule where the domain has one, else in random ones.
             n_people: Per theory; a power of two where all draws of a population are asked.
-            rng: Source of the people and their answers.
+            rng: Source of the people and their responses.
             n_draws: Of each population, from which people are drawn by lot.
             repetitions: Presentations of each trial.
             asked: ``(n_people, n_trials)`` presentations to each person, in place of ``repetitions``.
-            random_choices: Of each theory's people, share of answers given at random; none by default.
+            random_choices: Of each theory's people, share of responses given at random; none by default.
         """
         shares = random_choices or [0.0] * len(theories)
         lengths: NDArray[np.int64] | None
@@ -415,14 +415,14 @@ class Laboratory:
         n_people: int = 64,
         asked: NDArray[np.integer[Any]] | None = None,
     ) -> Array:
-        """People of every theory's population go through the stimuli, and every theory scores their answers.
+        """People of every theory's population go through the stimuli, and every theory scores their responses.
 
         Args:
             theories: Each in turn is true.
             n_draws, stimuli, rng, repetitions, n_people, asked: As in `simulate`.
 
         Returns:
-            ``(n_theories, n_people, n_theories)`` log predictive probability of each person's answers, nats.
+            ``(n_theories, n_people, n_theories)`` log predictive probability of each person's responses, nats.
         """
         simulated = self.simulate(
             theories,
@@ -528,7 +528,7 @@ class Laboratory:
     def scores_before_fit(
         self, programs: Sequence[TheoryProgram], trials: Sequence[Trials]
     ) -> list[float | TheoryError]:
-        """What each program says of the answers with its declared people; one that cannot be run yields its error."""
+        """What each program says of the responses with its declared people; one that cannot be run yields its error."""
         check_unmixed(trials)
         stimuli = [item.stimuli for item in trials]
 

@@ -48,11 +48,11 @@ class PersonFits:
     parameters: Mapping[str, Array]
     """``(n_people,)`` each: the most likely values within the declared ranges."""
     log_likelihood: Array
-    """``(n_people,)`` nats of the answers that were fitted, at these values."""
+    """``(n_people,)`` nats of the responses that were fitted, at these values."""
     n_choices: Array
-    """``(n_people,)`` answers that were fitted."""
+    """``(n_people,)`` responses that were fitted."""
     later_log_likelihood: Array
-    """``(n_people,)`` nats of the answers that were not fitted, at the same values; empty where all were."""
+    """``(n_people,)`` nats of the responses that were not fitted, at the same values; empty where all were."""
     n_later: Array
 
     @property
@@ -67,7 +67,7 @@ class PersonFits:
 
     @property
     def later_per_choice(self) -> Array:
-        """`per_choice` of the answers that were not fitted."""
+        """`per_choice` of the responses that were not fitted."""
         return np.asarray(np.exp(self.later_log_likelihood / self.n_later))
 
 
@@ -83,14 +83,14 @@ def fit_each_person(
 
     Args:
         theory: Its declared limits bound the search; nothing else of its people counts.
-        trials: What is fitted; somebody with answers in two experiments counts as two people.
+        trials: What is fitted; somebody with responses in two experiments counts as two people.
         laboratory: Where it runs.
-        later: The same experiments with further answers of the same people, who are scored on these alone.
+        later: The same experiments with further responses of the same people, who are scored on these alone.
         seed: For the points that are tried.
 
     Raises:
         TrialsError: People cannot be told apart.
-        TheoryError: The theory does not run on these answers.
+        TheoryError: The theory does not run on these responses.
     """
     if any(item.pooled for item in trials):
         raise TrialsError("these are counts of answers, which do not say who gave them.")

@@ -76,7 +76,7 @@ class TheoryCompared(Record):
 
 
 class UnitLogPredictives(Record):
-    """Log predictive probability per unit (participant, or problem where answers are pooled)."""
+    """Log predictive probability per unit (participant, or problem where responses are pooled)."""
 
     kind: Literal["units"] = "units"
     version: Literal[1] = 1
@@ -359,7 +359,7 @@ class LearnerBetter(Record):
     """Of the experiment's stimuli."""
     words: str
     observed: float
-    """Share of the answers that were the last option."""
+    """Share of the responses that were the last option."""
     theory: float
     learner: float
     gain: float
@@ -476,7 +476,7 @@ class DiagnosisClaim(Record):
     confidence: float | None = None
     """Calibrated probability that this, and not something that goes with it, is what is wrong."""
     gain: float | None = None
-    """Nats per choice that a theory with the pattern as one more parameter would gain on the same answers."""
+    """Nats per choice that a theory with the pattern as one more parameter would gain on the same responses."""
     gain_error: float | None = None
     """Its standard error over people (over trials where people cannot be told apart)."""
     recommendation: str = ""

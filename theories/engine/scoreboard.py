@@ -1,11 +1,11 @@
 """All theories on all data, side by side.
 
 The leader is the simplest theory within one paired standard error of the best (Breiman et al., 1984, section 3.4.3), on
-the most trustworthy data that the two have: sealed answers, then experiments before which the predictions of both were
+the most trustworthy data that the two have: sealed responses, then experiments before which both predictions were
 frozen, then experiments left out in turn. Theories that cannot be read lead only where no readable one is that near.
 
-Where answers of several data sets are there, these are left out in turn, averages go over data sets, and nothing else
-decides who leads: sealed answers are other answers of people from whom the theories learned, other data sets are not.
+Where responses of several data sets are there, these are left out in turn, averages go over data sets, and nothing else
+decides who leads: sealed responses are of people from whom the theories learned, other data sets are not.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def scoreboard(
         experiments: On which, in the order in which they were run.
         scores: By theory and experiment.
         checked: How simple each theory is, and whether it can be read; of those that are not here it is not known.
-        sealed: Scores on sealed answers, once these are open.
+        sealed: Scores on sealed responses, once these are open.
     """
     complete = [
         theory for theory in theories if all((theory, name) in scores for name in experiments)
@@ -258,7 +258,7 @@ def _frozen(
 ) -> tuple[tuple[str, ...], tuple[UnitScores, ...], tuple[UnitScores, ...]] | None:
     """Experiments, and scores of them with predictions of both frozen.
 
-    The first experiment counts only alone: its predictions were frozen with declared populations, before any answer.
+    The first experiment counts only alone: its predictions were frozen with declared populations, before any response.
     """
     found = []
     for name in experiments:
@@ -313,7 +313,7 @@ def board_of(theories: TheoriesState, experiments: ExperimentsState) -> Scoreboa
 def decisive_sealed_of(
     theories: TheoriesState, experiments: ExperimentsState
 ) -> Mapping[Digest, SealedScored]:
-    """Scores on sealed answers; none where these are so few trials that no verdict can rest on them."""
+    """Scores on sealed responses; none where these are so few trials that no verdict can rest on them."""
     opened = experiments.sealed
     if opened is None or opened.record.n_trials < LEAST_SEALED:
         return {}

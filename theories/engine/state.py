@@ -35,9 +35,9 @@ class TheoriesState:
     """Those that passed their checks, in order of arrival."""
     refused: tuple[Recorded[TheoryChecked], ...] = ()
     failed: tuple[Recorded[TheoryFailed], ...] = ()
-    """Passed their checks, and failed on answers."""
+    """Passed their checks, and failed on responses."""
     out: Mapping[Digest, Recorded[TheoryChecked]] = field(default_factory=dict)
-    """Checks of those that failed on answers, which earlier records still name."""
+    """Checks of those that failed on responses, which earlier records still name."""
     draws_limited: Mapping[Digest, Recorded[DrawsLimited]] = field(default_factory=dict)
     """The newest failure of each theory to be scored with more draws."""
     pool: Mapping[Digest, Recorded[TheoryAdmitted]] = field(default_factory=dict)
@@ -61,7 +61,7 @@ class TheoriesState:
     """Whether the numbers of the leading theories depend on what is known of people."""
 
     def check_of(self, theory: Digest) -> Recorded[TheoryChecked]:
-        """The check that a theory passed, also one that failed on answers later; raises KeyError for others."""
+        """The check that a theory passed, also one that failed on responses later; raises KeyError for others."""
         return self.checked[theory] if theory in self.checked else self.out[theory]
 
     def is_limited(self, theory: Digest) -> bool:

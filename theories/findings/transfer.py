@@ -1,9 +1,9 @@
-"""A theory on other people: what it predicts, as it is, of answers that had no part in it.
+"""A theory on other people: what it predicts, as it is, of responses that had no part in it.
 
 Three ways, each with less of the theory as it came: its people as they were learned (or declared); the same with one
 strictness and one share of random choices that are learned anew; and person by person, where the first half of each
 person's answers says who that person is. Beside them stand the published theories of the domain, whose people are
-learned from the new answers, and generic learners, which learn everything from them: both have the advantage.
+learned from the new responses, and generic learners, which learn everything from them: both have the advantage.
 """
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ def transfer(
     n_draws: int = N_DRAWS,
     seed: int = 0,
 ) -> TransferScores:
-    """Predict new answers by a theory, by published theories taught by these answers, and by generic learners.
+    """Predict new responses by a theory, by published theories taught by these responses, and by generic learners.
 
     Args:
         theory: With the people that it comes with.
@@ -211,7 +211,7 @@ def transfer(
 def relearned(
     forms: Mapping[str, Theory], trials: Sequence[Trials], laboratory: Laboratory, n_draws: int
 ) -> tuple[list[tuple[Theory, tuple[UnitScores, ...]]], dict[str, str]]:
-    """Theories whose people are learned from the new answers, parts of which are left out in turn.
+    """Theories whose people are learned from the new responses, parts of which are left out in turn.
 
     Returns:
         Each with the people that all answers teach, and its scores of each experiment; why others do not run on these
@@ -271,7 +271,7 @@ def _rescaled_walk(
     laboratory: Laboratory,
     changes: Sequence[Callable[[Array], Array]],
 ) -> list[list[UnitScores]]:
-    """Scores under each change, by experiment, of a theory that is walked through people's answers."""
+    """Scores under each change, by experiment, of a theory that is walked through people's responses."""
     population = theory.population(WALKING_DRAWS)
     log_p = laboratory.look(
         theory,
@@ -295,11 +295,11 @@ def rescale(probabilities: Array, scale: float, lapse: float) -> Array:
 def person_by_person(
     theory: Theory, trials: Sequence[Trials], laboratory: Laboratory, n_draws: int
 ) -> list[UnitScores]:
-    """Log predictive probability of the second half of each person's answers, given the first half.
+    """Log predictive probability of the second half of each person's responses, given the first half.
 
     Args:
         theory: Its people are the prior of each person.
-        trials: Single answers, at least two of each person.
+        trials: Single responses, at least two of each person.
         laboratory: Where it runs.
         n_draws: People drawn; each person's first half says which of them are like that person.
     """
@@ -318,7 +318,7 @@ def person_by_person(
 
 
 def first_half(trials: Trials) -> Trials:
-    """The first half of each person's answers, rounded down, in the order in which they were given."""
+    """The first half of each person's responses, rounded down, in the order in which they were given."""
     rank, length = _halves_of(trials)
     kept = rank < length[trials.participant] // 2
     return replace(

@@ -1,7 +1,7 @@
 """Carries out what `recruiter` decides: asks the service, and writes into the books before and after.
 
 Whatever stops it, a new clerk with the same books goes on. A draft is looked for before it is made, a state is read
-again after an answer that says nothing, and a bonus is asked for once and then looked for among the submissions.
+again after a response that says nothing, and a bonus is asked for once and then looked for among the submissions.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class PageAnswers:
     """What our own page knows about visits, and what it has to be told. This one knows nothing."""
 
     n_more: int = 0
-    """People wanted beyond the plan, in place of some whose answers were excluded."""
+    """People wanted beyond the plan, in place of some whose responses were excluded."""
     collection: Collection = ""
     command: str = "`lakatos prolific pay --stop`"
     """Command that stops the study, for messages."""

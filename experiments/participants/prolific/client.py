@@ -91,7 +91,7 @@ class ProlificClient:
     """Requests with retries and a rate limit; one thread at a time.
 
     Requests that are refused for coming too often (429) and failed connections did nothing, so all are repeated.
-    After an answer of 500 or above, or none, only what may be done twice is repeated.
+    After a response of 500 or above, or none, only what may be done twice is repeated.
     """
 
     def __init__(

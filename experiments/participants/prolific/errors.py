@@ -35,7 +35,7 @@ class RefusedError(ProlificError):
     def __init__(self, message: str, status: int) -> None:
         super().__init__(message)
         self.status = status
-        """HTTP status of the answer."""
+        """HTTP status of the response."""
 
 
 class UnreachableError(ProlificError):

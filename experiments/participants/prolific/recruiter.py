@@ -110,7 +110,7 @@ class RecruitmentBooks:
 
     wanted: int
     completed: int
-    """People whose answers are complete and who were paid or can be."""
+    """People whose responses are complete and who were paid or can be."""
     busy: int
     """People who are taking part now."""
     by_state: Mapping[str, int]
@@ -243,7 +243,7 @@ def decide(
         account: The books.
         now_s: Seconds since 1970.
         bonus: What a person earned on top; None or nothing when no bonus is due, or not yet.
-        collection: While it is open, a study with everybody in it is paused, not stopped, because people whose answers
+        collection: While it is open, a complete study is paused, not stopped, because people whose responses
             are excluded may be replaced. When it has ended before everybody came, the study is paused, and somebody is
             told to stop it.
         stop_when_ended: Stop it then, without being told.

@@ -1,7 +1,7 @@
 """The file in which the page keeps what people do: its tables, its transactions, and how rows become sessions.
 
 ``collection.sqlite`` lies in the run's folder and is never part of the journal. Several processes may use one file. It
-holds the experiments that people were recruited for, one session a person, every answer as it was made, and, in a
+holds the experiments that people were recruited for, one session a person, every response as it was made, and, in a
 table of its own, the identifiers of recruitment services.
 """
 

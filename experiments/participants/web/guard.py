@@ -24,7 +24,7 @@ from lakatos.experiments.participants.web.door import (
 from lakatos.experiments.participants.web.headers import security_headers, sending_with
 
 LARGEST_BODY: Final = 8192
-"""Bytes; an answer has about a hundred."""
+"""Bytes; a response has about a hundred."""
 REQUESTS_PER_SECOND: Final = 10.0
 REQUESTS_AT_ONCE: Final = 60.0
 """Of one session."""
@@ -62,7 +62,7 @@ class PageGuard:
         if problem is not None:
             await problem(scope, receive, sending)
             return
-        with suppress(TimeoutError):  # the connection ends with an answer that nobody took
+        with suppress(TimeoutError):  # the connection ends with a response that nobody took
             async with asyncio.timeout(ANSWER_SECONDS):
                 await self._answer(scope, receive, sending)
 

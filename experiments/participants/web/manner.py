@@ -34,7 +34,7 @@ LONGEST_FIXATION_MS = 10_000.0
 WITHIN_KEYS: Final = ("heading", "label")
 """Keys of conditions within participants."""
 VisitFact = Literal["focus", "device", "hour"]
-"""What a study may have noted of a visit beside answers and times; people read of it before they agree."""
+"""What a study may have noted of a visit beside responses and times; people read of it before they agree."""
 
 
 class PracticeTrials(BaseModel):

@@ -61,7 +61,7 @@ class ConsentRequest(_RequestBody):
 
 
 class ComprehensionRequest(_RequestBody):
-    """Answers to the questions on the instructions."""
+    """Responses to the questions on the instructions."""
 
     attempt: Annotated[int, Field(ge=0, le=1000)]
     """Attempts before this one, so that one sent twice counts once."""
@@ -79,7 +79,7 @@ class AnswerRequest(_RequestBody):
     onset_ms: Annotated[float, Field(ge=0, le=1e9, strict=False)] | None = None
     """Onset of the step since the task began."""
     focus_losses: Annotated[int, Field(ge=0, le=100_000)] = 0
-    """How often the page was left since the answer before."""
+    """How often the page was left since the response before."""
     away_ms: Annotated[float, Field(ge=0, le=1e9, strict=False)] = 0.0
     """For how long, in all."""
 
@@ -98,7 +98,7 @@ class OnsetReply(BaseModel):
 
 
 class ReplyRequest(_RequestBody):
-    """Answers to the questions about the person, before or after the task."""
+    """Responses to the questions about the person, before or after the task."""
 
     block: Literal["before", "after"]
     answers: Annotated[
@@ -112,7 +112,7 @@ class StopRequest(_RequestBody):
     """The browser says that somebody stops before the end."""
 
     keep: bool
-    """Whether the answers so far may be used."""
+    """Whether the responses so far may be used."""
 
 
 class NextRequest(_RequestBody):
@@ -138,7 +138,7 @@ class StateReply(BaseModel):
 
 
 class AnswerReply(BaseModel):
-    """What came of an answer."""
+    """What came of a response."""
 
     saved: bool
     """False where the step had an answer already, which stands."""

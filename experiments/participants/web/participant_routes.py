@@ -302,7 +302,7 @@ def add_consent(routes: APIRouter, site: PageSite) -> None:
 
 
 def add_answers(routes: APIRouter, site: PageSite) -> None:
-    """Answers to trials, to questions on the instructions, and to questions about the person."""
+    """Responses to trials, to questions on the instructions, and to questions about the person."""
     Arrived = Annotated[float, Depends(site.arrived_now)]  # noqa: N806 - an annotation
     Known = Annotated[PageSession, Depends(site.session_of)]  # noqa: N806 - an annotation
 
@@ -333,7 +333,7 @@ def add_answers(routes: APIRouter, site: PageSite) -> None:
 
     @routes.post("/api/onset")
     def onset(arrived: Arrived, session: Known, body: OnsetRequest) -> OnsetReply:
-        """Say that a target has just appeared, so that the server's clock can time the answer, too."""
+        """Say that a target has just appeared, so that the server's clock can time the response, too."""
         return OnsetReply(noted=site.store.report_onset(session, body.position, arrived))
 
     @routes.post("/api/replies")
@@ -352,7 +352,7 @@ def add_leaving(routes: APIRouter, site: PageSite) -> None:
 
     @routes.post("/api/stop")
     def stop(session: Known, body: StopRequest) -> StateReply:
-        """End this person's session, and keep or drop the answers as the person wishes."""
+        """End this person's session, and keep or drop the responses as the person wishes."""
         after = site.store.stop(session, keep=body.keep)
         site.store.deliver(site.inbox)
         return site.state_in(after)

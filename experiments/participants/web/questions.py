@@ -1,6 +1,6 @@
 """Questions about the person, on a page of their own before or after the task, and ticks on the consent page.
 
-A study asks them by ``[[page.questions]]``. What somebody answers is kept with the person's other answers.
+A study asks them by ``[[page.questions]]``. What somebody answers is kept with the person's other responses.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ TAKEN = frozenset(
 QuestionKind = Literal["choice", "choices", "scale", "number", "text", "tick"]
 QuestionBlock = Literal["before", "after", "consent"]
 Reply: TypeAlias = int | float | str | tuple[int, ...] | None
-"""Place of an answer from 0; a scale's point or a number; a text; places of several answers; None where left out."""
+"""Place of a response from 0; a scale's point or a number; a text; places of several responses; None where left out."""
 
 
 class PageQuestion(BaseModel):
@@ -101,7 +101,7 @@ class PageQuestion(BaseModel):
         return int(width) + 1 if width == int(width) else 0
 
     def labels(self, language: str, first: str) -> tuple[str, ...]:
-        """The answers in a language, or in the one that the page shows first."""
+        """The responses in a language, or in the one that the page shows first."""
         if isinstance(self.answers, dict):
             return self.answers.get(language) or self.answers.get(first, ())
         return self.answers
@@ -124,7 +124,7 @@ class PageQuestion(BaseModel):
         }
 
     def said(self, value: Any, language: str) -> str:
-        """A reply in words, with the labels of answers in a language; empty where it was left out."""
+        """A reply in words, with the labels of responses in a language; empty where it was left out."""
         if value is None:
             return ""
         if self.kind == "tick":

@@ -1,6 +1,6 @@
 """Whom the page lets in: experiments that are open, invitations, and what recruitment services say of their people.
 
-Where a recruitment service is said to send people (`RecruitmentStore.recruit_through`), answers of people who come with
+Where a recruitment service sends people (`RecruitmentStore.recruit_through`), responses of people who come with
 its identifiers wait until the service lists them (`RecruitmentStore.meet`); what nobody vouches for never reaches the
 inbox.
 """

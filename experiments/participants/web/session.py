@@ -92,7 +92,7 @@ class PageSession:
     finish: str
     """Address that brings the person and the code back to the service; may be empty."""
     position: int
-    """Answers so far, which is the place of the step to be answered."""
+    """Responses so far, which is the place of the step to be answered."""
     feedback: Mapping[str, float]
     """What followed the latest answer to a trial; nothing before the first."""
     replied: frozenset[str] = frozenset()
@@ -178,7 +178,7 @@ class RecruitmentService:
 
 @dataclass(frozen=True)
 class WithheldAnswers:
-    """Answers of somebody whom the service that they name does not list; they stay out of the inbox."""
+    """Responses of somebody whom the service that they name does not list; they stay out of the inbox."""
 
     experiment: str
     person: str
@@ -220,7 +220,7 @@ def chosen_in(
 
 
 def _presses(shown: Sequence[AnsweredStep], impossible: Sequence[bool]) -> Iterator[TimedPress]:
-    """What was measured in each trial, where answers are keys with their times."""
+    """What was measured in each trial, where responses are keys with their times."""
     for (row, step), wrong in zip(shown, impossible, strict=True):
         reported = row["reported"]
         interval = None if reported is None else max(1000 * (row["answered"] - reported), 0.0)
@@ -245,7 +245,7 @@ def answers_in(
 
     Args:
         session: That has ended.
-        rows: Of the store's table of answers, in the order of their steps.
+        rows: Of the store's table of responses, in the order of their steps.
         began_s: When the task began.
         visit: What was noted of it.
         replies: To questions about the person.
@@ -286,7 +286,7 @@ def answers_in(
 def _known(
     session: PageSession, asked: Sequence[AnsweredStep], began_s: float
 ) -> tuple[dict[str, Any], list[AnsweredStep]]:
-    """Trials, answers, times and what was missed, as arguments of `PersonAnswers`; and the steps of those answers."""
+    """Trials, responses, times and what was missed, as arguments of `PersonAnswers`; and the responses' steps."""
     experiment, task = session.experiment, timed_task(session.experiment.task)
     if task is None:
         trials = [(row, step) for row, step in asked if row["response"] != MISSED]
@@ -314,7 +314,7 @@ def _between_arrivals(began_s: float, answered: Sequence[AnsweredStep]) -> tuple
 
 
 AnsweredStep: TypeAlias = tuple[Mapping[str, Any], PageStep]
-"""A row of the store's table of answers, and what it answers."""
+"""A row of the store's table of responses, and what it answers."""
 
 
 def _checks(shown: Sequence[AnsweredStep]) -> tuple[bool, ...]:
@@ -323,6 +323,6 @@ def _checks(shown: Sequence[AnsweredStep]) -> tuple[bool, ...]:
 
 
 def _columns(feedback: Sequence[Mapping[str, float]]) -> dict[str, tuple[float, ...]]:
-    """What followed the answers, by name."""
+    """What followed the responses, by name."""
     names = feedback[0] if feedback else {}
     return {name: tuple(item[name] for item in feedback) for name in names}

@@ -38,7 +38,7 @@ class PageSettings:
     most_attempts: int = 3
     """Maximum attempts at the comprehension check; then the study ends for the participant."""
     idle_minutes: float = 30.0
-    """Without an answer, after which a person counts as having stopped and the place is given to another."""
+    """Without a response, after which a person counts as having stopped and the place is given to another."""
     limit_minutes: float = 120.0
     """Maximum minutes from consent to the end."""
     minutes: int = 0
@@ -68,13 +68,13 @@ class PageSettings:
     keys: tuple[str, ...] = ()
     """On the keyboard, one for each option in their order; by default 1, 2, ..., and for two options the arrows."""
     slider: bool = False
-    """Whether answers that are numbers are given on a slider, not by a button for each."""
+    """Whether responses that are numbers are given on a slider, not by a button for each."""
     record: tuple[VisitFact, ...] = ()
-    """What is noted of a visit beside answers and times; people read of it before they agree."""
+    """What is noted of a visit beside responses and times; people read of it before they agree."""
     conditions: Mapping[str, PageCondition] = field(default_factory=dict)
     """Conditions to which participants are randomly assigned in equal numbers."""
     timed: TimedAnswers = field(default_factory=TimedAnswers)
-    """How trials are given whose answers are keys with their times."""
+    """How trials are given whose responses are keys with their times."""
 
     def __post_init__(self) -> None:
         limits = {

@@ -30,7 +30,7 @@ class WebParticipants(NewParticipants):
     """People who are asked on the page; see `experiments.participants.source.ParticipantSource`.
 
     Recruiting registers the experiment in the run's collection, where the page's server, a process of its own, finds
-    it. The server leaves each person's answers in the inbox, so that there is nothing to poll here.
+    it. The server leaves each person's responses in the inbox, so that there is nothing to poll here.
     """
 
     sections: ClassVar[frozenset[str]] = frozenset(

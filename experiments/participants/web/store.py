@@ -1,4 +1,4 @@
-"""What people do on the page: sessions, answers, and what comes of them.
+"""What people do on the page: sessions, responses, and what comes of them.
 
 A session that ends leaves one `PersonAnswers` in the inbox. An answer is on disk when `SessionStore.answer` returns.
 """
@@ -65,7 +65,7 @@ class _Comer:
 
 
 class SessionStore(SessionList):
-    """Sessions and answers of one run. All methods may be called from any thread."""
+    """Sessions and responses of one run. All methods may be called from any thread."""
 
     def session(self, token: str) -> PageSession | None:
         """The session that a token opens."""
@@ -184,10 +184,10 @@ class SessionStore(SessionList):
         times: StepTimes = NO_TIMES,
         arrived_s: float | None = None,
     ) -> tuple[bool, dict[str, float], PageSession]:
-        """Save the answer to the step at ``position``; the first answer to a step stands.
+        """Save the response to the step at ``position``; the first answer to a step stands.
 
         Where time is limited, no response, or one that came later, is noted as missed; it is never a choice. Where
-        answers are keys with their times, the key is saved; what outcome both are is found when the visit has ended.
+        responses are keys with their times, the key is saved; what outcome both are is found when the visit has ended.
 
         Returns:
             Whether it was saved now (not before), what followed, and the session afterwards.
@@ -355,7 +355,7 @@ class SessionStore(SessionList):
         return len(rows)
 
     def erase(self, person: str, *, keep_place: bool = False) -> int:
-        """Forget a person: session, answers and identifiers are gone from storage.
+        """Forget a person: session, responses and identifiers are gone from storage.
 
         Args:
             person: Pseudonym.

@@ -1,6 +1,6 @@
 """What the page asks of one person, step by step: pure functions of the design, the seed and the person's place.
 
-Nothing of a step that a person has not reached yet leaves the server where something follows an answer.
+Nothing of a step that a person has not reached yet leaves the server where something follows a response.
 """
 
 from __future__ import annotations
@@ -103,12 +103,12 @@ class PageExperiment:
 
     @property
     def n_options(self) -> int:
-        """Number of options in each trial, or of keys where answers are keys with their times."""
+        """Number of options in each trial, or of keys where responses are keys with their times."""
         return n_choices(self.task, self.design.stimuli)
 
     @property
     def figures(self) -> str:
-        """How trials are drawn whose answers are keys with their times; empty for others."""
+        """How trials are drawn whose responses are keys with their times; empty for others."""
         return figures_of(self.task, self.design, self.settings.timed)
 
     def picture(self, stimuli: Stimuli, row: int) -> str:
@@ -124,7 +124,7 @@ class PageExperiment:
 
     @property
     def n_steps(self) -> int:
-        """Answers of each person, attention checks, practice and breaks among them."""
+        """Responses of each person, attention checks, practice and breaks among them."""
         return len(plan_of(self, 0))
 
     def stimuli_of(self, step: PageStep) -> Stimuli:

@@ -43,7 +43,7 @@ def texts_for_domain(
     """`texts_for` a domain, which may bring what people read about its task along, in some languages only.
 
     Raises:
-        SourceError: See `texts_for`; or an answer of the domain has a time, and nobody says which key is right.
+        SourceError: See `texts_for`; or a response of the domain has a time, and nobody says which key is right.
     """
     scale = scale_of(domain)
     if scale is not None and scale.kind == "timed" and timed_task(domain) is None:

@@ -1,4 +1,4 @@
-"""How the page gives tasks whose answers are keys with their times, and what it says of them."""
+"""How the page gives tasks whose responses are keys with their times, and what it says of them."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def check_timed(
 
 
 def check_timed_trials(domain: Domain, stimuli: Stimuli, timed: TimedAnswers) -> None:
-    """Raise `ValueError` where people on the page cannot be given trials, or the sides would tell the answer."""
+    """Raise `ValueError` where people on the page cannot be given trials, or the sides would tell the response."""
     task = timed_task(domain)
     if task is None:
         return
@@ -119,7 +119,7 @@ def check_timed_trials(domain: Domain, stimuli: Stimuli, timed: TimedAnswers) ->
 
 
 def figures_of(domain: Domain, design: Design, timed: TimedAnswers) -> str:
-    """How a design's trials are drawn; empty where answers are not timed."""
+    """How a design's trials are drawn; empty where responses are not timed."""
     task = timed_task(domain)
     return "" if task is None else timed.figures or task.figures(design.stimuli)[0]
 

@@ -62,7 +62,7 @@ def texts_of(experiment: PageExperiment, language: str, condition: str = "") -> 
 
 
 def _as_drawn(experiment: PageExperiment, texts: Texts) -> Texts:
-    """The texts with the task's words for how its trials are drawn, where answers are keys with their times."""
+    """The texts with the task's words for how its trials are drawn, where responses are keys with their times."""
     figures = experiment.figures
     if not figures:
         return texts
@@ -162,7 +162,7 @@ def _flow(settings: PageSettings, words: Texts) -> dict[str, Any]:
 
 
 def _timed_flow(experiment: PageExperiment) -> dict[str, Any]:
-    """How the browser gives trials whose answers are keys with their times; nothing for others."""
+    """How the browser gives trials whose responses are keys with their times; nothing for others."""
     if not experiment.figures:
         return {}
     return {"timed": True, "tells_right": experiment.settings.timed.feedback}
@@ -208,7 +208,7 @@ def ending(status: str, code: str = "", finish: str = "") -> dict[str, Any]:
 
 
 def steps_of(session: PageSession) -> list[dict[str, Any]]:
-    """The step to be answered now, and, where nothing follows an answer, some more."""
+    """The step to be answered now, and, where nothing follows a response, some more."""
     experiment = session.experiment
     n_steps = 1 if experiment.task.sequential else 1 + LOOK_AHEAD
     coming = plan_of(experiment, session.place)[session.position : session.position + n_steps]
@@ -219,7 +219,7 @@ def steps_of(session: PageSession) -> list[dict[str, Any]]:
 
 
 def feedback_words(experiment: PageExperiment, texts: Texts, feedback: Mapping[str, float]) -> str:
-    """What followed an answer, in a sentence; empty where nothing did. A declared task has words of its own."""
+    """What followed a response, in a sentence; empty where nothing did. A declared task has words of its own."""
     words = texts["task"]
     if feedback and isinstance(experiment.task, HasOutcomes):
         return experiment.task.told_after(feedback)
@@ -237,7 +237,7 @@ def feedback_words(experiment: PageExperiment, texts: Texts, feedback: Mapping[s
 
 
 def answer_words(session: PageSession, position: int, response: int | None) -> str:
-    """Whether an answer to a decision for practice was right, where one is; empty otherwise."""
+    """Whether a response to a decision for practice was right, where one is; empty otherwise."""
     experiment = session.experiment
     step = plan_of(experiment, session.place)[position]
     right = right_answers(experiment, step)

@@ -109,7 +109,7 @@ async def turn_epoch(run: Run, cycle: int) -> None:
 def _ended_before(run: Run, number: int, cycle: int) -> bool:
     """Whether the end of an epoch is on record and not to be made in this cycle again.
 
-    It ended in another cycle, or answers were withdrawn since: then its records are taken as they are.
+    It ended in another cycle, or responses were withdrawn since: then its records are taken as they are.
     """
     ended = _on_record(run.trace, number)
     if not ended:
@@ -157,7 +157,7 @@ async def _open_next(
 def _on_record(trace: Trace, number: int) -> list[Event]:
     """What the trace holds of the end of an epoch, from its freezing on, up to its last record.
 
-    What was done stays done: where answers were withdrawn since, the pass finds other theories to judge, but the epoch
+    What was done stays done: after a withdrawal of responses, the pass finds other theories to judge, but the epoch
     has ended when it ended, and was decided as it was decided.
     """
     found: list[Event] = []
@@ -171,7 +171,7 @@ def _on_record(trace: Trace, number: int) -> list[Event]:
 
 
 def _withdrawn(trace: Trace) -> bool:
-    """Whether answers were withdrawn, so that a pass may not come to the same steps again."""
+    """Whether responses were withdrawn, so that a pass may not come to the same steps again."""
     return any(event.kind == kind_of(Tombstone) for event in trace.journal.events())
 
 

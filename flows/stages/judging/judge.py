@@ -116,8 +116,8 @@ def _placed(
 ) -> list[Digest]:
     """Candidates that are asked about at no cost: an experiment compares several with the leader in any case.
 
-    They are those with the best criterion, which counts left-out answers or the price of what was fitted, among those
-    that the answers so far do not speak against.
+    They are those with the best criterion, which counts left-out responses or the price of what was fitted, among those
+    that the responses so far do not speak against.
     """
     open_ = [name for name, ahead in advantages.items() if ahead.value > 0 or is_tie(ahead)]
     criteria = {item.source: item.criterion for item in submissions}
@@ -126,7 +126,7 @@ def _placed(
 
 async def _admit(run: Run, cycle: int, name: Digest, reason: str, inputs: Sequence[Digest]) -> None:
     """Let a theory into the pool, unless it is a duplicate that is no simpler."""
-    if name not in run.state.theories.checked:  # it failed on answers
+    if name not in run.state.theories.checked:  # it failed on responses
         return
     compared = await compare(run, cycle, name)
     if compared is not None and compared.record.twin is not None and not compared.record.simpler:

@@ -34,7 +34,7 @@ TASK = "whether people's next data favour the candidate"
 
 
 def submission_of(evidence: RunEvidence, candidate: Digest, incumbent: Digest) -> JudgeSubmission:
-    """A candidate against the incumbent as judges see them, on all answers so far."""
+    """A candidate against the incumbent as judges see them, on all responses so far."""
     own, other = (
         [scored(evidence, name, item) for item in evidence.state.experiments.collected]
         for name in (candidate, incumbent)

@@ -38,7 +38,7 @@ from lakatos.traces.step import Recorded, StepContext
 
 @task(name="open_sealed")
 async def open_sealed(run: Run) -> Recorded[SealedOpened] | None:
-    """Open the sealed answers of an archive, once the loop has ended."""
+    """Open the sealed responses of an archive, once the loop has ended."""
     trials, people = list(run.source.sealed()), list(run.source.sealed_people())
     if not trials and not people:
         return None
@@ -62,7 +62,7 @@ async def open_sealed(run: Run) -> Recorded[SealedOpened] | None:
 
 @task(name="score_sealed")
 async def score_sealed(run: Run) -> None:
-    """Score all rivals on the sealed answers, with the people that the open ones taught; one that fails is out."""
+    """Score all rivals on the sealed responses, with the people that the open ones taught; one that fails is out."""
     opened = run.state.experiments.sealed
     if opened is None:
         return
@@ -114,7 +114,7 @@ async def tell_theories(run: Run) -> Recorded[TheoriesTold]:
 async def measure_completeness(run: Run) -> Recorded[CompletenessMeasured] | None:
     """How much of what generic learners predict each rival predicts, and every published theory of the domain.
 
-    All of them are taught by the same open answers and predict the same others: sealed ones, or parts left out in turn.
+    All of them learn from the same open responses and predict the same others: sealed ones, or parts left out in turn.
 
     Returns:
         What was found, or None where the study asks for no company.
@@ -241,7 +241,7 @@ def _code_changes(run: Run, inputs: list[Digest]) -> list[Recorded[CodeAccepted]
 
 
 def _say_of_answers(run: Run) -> list[str]:
-    """Which part of the answers that were there the campaign used, and how to use the rest; nothing of new people."""
+    """Which part of the responses that were there the campaign used, and how to use the rest; nothing of new people."""
     n_all = run.source.n_answers
     if not n_all:
         return []

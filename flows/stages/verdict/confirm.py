@@ -34,7 +34,7 @@ from lakatos.traces.step import Recorded, StepContext
 Array = NDArray[Any]
 Outcome = Literal["confirmed", "refuted", "inconclusive"]
 SIMULATED = 64
-"""People per theory where answers depend on earlier ones."""
+"""People per theory where responses depend on earlier ones."""
 
 
 @task(name="confirm")

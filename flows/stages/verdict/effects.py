@@ -200,7 +200,7 @@ def _asked(
     *,
     prior_sd: float | None,
 ) -> _Asked:
-    """Effects of one column, whose labels stand beside each response, in each theory that runs on these answers.
+    """Effects of one column, whose labels stand beside each response, in each theory that runs on these responses.
 
     Raises:
         TrialsError: The column can have no effect here.
@@ -222,7 +222,7 @@ def _asked(
                 evidence.form(name), trials, beside, formula, evidence.laboratory, prior_sd=prior_sd
             )
         except TheoryError:
-            continue  # nothing in it depends on people, or it does not run on these answers
+            continue  # nothing in it depends on people, or it does not run on these responses
     told = [
         effects_in_words(evidence.state.theories.name(name), item) for name, item in found.items()
     ]

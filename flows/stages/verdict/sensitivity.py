@@ -20,7 +20,7 @@ NECESSARY = frozenset({"duplicate"})
 
 @task(name="sensitivity")
 async def compare_exclusions(run: Run) -> Recorded[ExclusionSensitivity] | None:
-    """Score the pool on everybody's answers, and compare the leader's advantage with that on the people kept."""
+    """Score the pool on everybody's responses, and compare the leader's advantage with that on the people kept."""
     if not run.config.source.one_by_one:
         return None
     everybody = {

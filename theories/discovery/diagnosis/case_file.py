@@ -82,7 +82,7 @@ class DiagnosisFinding:
     """Adjusted p."""
     gain: CorrectionGain
     behind: float
-    """Nats, all answers together, by which its correction gains less than the best one; 0 or less."""
+    """Nats, all responses together, by which its correction gains less than the best one; 0 or less."""
 
     @property
     def confidence(self) -> float:
@@ -436,7 +436,7 @@ def _curved_along(check: DiagnosisCheck) -> str:
 
 
 def _test(sheet: DiagnosisSheet, name: str, check: DiagnosisCheck) -> str:
-    """What a test of the first finding would show, and how many answers it takes."""
+    """What a test of the first finding would show, and how many responses it takes."""
     n_answers = float(sheet.n_answers.sum())
     needed = int(np.ceil(n_answers * (3 / max(abs(check.z), 1e-9)) ** 2 / 10) * 10)
     enough = f"about {needed} responses suffice for an expected z of 3"

@@ -18,9 +18,9 @@ MOST_CELLS = 2**20
 
 
 def predictions_of(evidence: TheoryEvidence, names: Sequence[Digest]) -> list[TheoryPredictions]:
-    """What theories, with the people whom all open answers show, say of every experiment.
+    """What theories, with the people whom all open responses show, say of every experiment.
 
-    Replicas of everybody's answers to everything would take hours for tens of thousands of people, and show nothing
+    Replicas of everybody's responses to everything would take hours for tens of thousands of people, and show nothing
     that some thousands do not.
     """
     everything = [evidence.trials(name) for name in evidence.experiments.collected]
@@ -43,7 +43,7 @@ def predictions_of(evidence: TheoryEvidence, names: Sequence[Digest]) -> list[Th
 
 
 def _few_enough(trials: Sequence[Trials]) -> Sequence[Trials]:
-    """All answers, or those of as many people drawn by lot as `MOST_CELLS` allows; always the same ones."""
+    """All responses, or those of as many people drawn by lot as `MOST_CELLS` allows; always the same ones."""
     n_cells = sum(0 if item.pooled else item.n_participants * len(item.stimuli) for item in trials)
     if n_cells <= MOST_CELLS:
         return trials
@@ -53,7 +53,7 @@ def _few_enough(trials: Sequence[Trials]) -> Sequence[Trials]:
 
 
 def features_of_trials(evidence: TheoryEvidence) -> list[TrialFeatures]:
-    """What describes the trials of each experiment, with the record of its answers."""
+    """What describes the trials of each experiment, with the record of its responses."""
     return [
         TrialFeatures(evidence.domain.features(evidence.trials(name).stimuli), (collected.digest,))
         for name, collected in evidence.experiments.collected.items()

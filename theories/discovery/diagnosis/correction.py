@@ -1,7 +1,7 @@
-"""What a pattern is worth: the log score that a theory with one more parameter would gain on the same answers.
+"""What a pattern is worth: the log score that a theory with one more parameter would gain on the same responses.
 
 The parameter tilts every draw's probabilities along the pattern; the gain is that of its best value. It is measured
-on the answers that showed the pattern, hence optimistic, by half a nat in all where there is no pattern.
+on the responses that showed the pattern, hence optimistic, by half a nat in all where there is no pattern.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ LOG_NODE_WEIGHTS = np.log(NODE_WEIGHTS / NODE_WEIGHTS.sum())
 
 @dataclass(frozen=True)
 class CorrectionGain:
-    """Nats per choice, averaged over experiments, and the nats of all answers together."""
+    """Nats per choice, averaged over experiments, and the nats of all responses together."""
 
     per_choice: ScoreEstimate
     total: float
@@ -42,7 +42,7 @@ class CorrectionGain:
 
 @dataclass(frozen=True)
 class AnswerCells:
-    """One experiment's answers, grouped by what the correction depends on."""
+    """One experiment's responses, grouped by what the correction depends on."""
 
     trial: NDArray[np.intp]
     """``(n_cells,)``."""
@@ -51,7 +51,7 @@ class AnswerCells:
     log_slope: Array
     """``(n_cells,)`` log factor of the log odds, for each unit of the parameter."""
     counts: Array
-    """``(n_units, n_cells, n_options)`` answers."""
+    """``(n_units, n_cells, n_options)`` responses."""
 
 
 Build = Callable[[int, AnswerPanel], AnswerCells]
@@ -99,14 +99,14 @@ def repeat_own(number: int, panel: AnswerPanel) -> AnswerCells:
 
 
 def side_drift(number: int, panel: AnswerPanel) -> AnswerCells:
-    """Log odds of the last option move from the first half of a person's answers to the second."""
+    """Log odds of the last option move from the first half of a person's responses to the second."""
     tilt = np.zeros((3, *panel.mean.shape))
     tilt[..., -1] = np.array([-1.0, 0.0, 1.0])[:, None]
     return _by_level(panel, panel.half + 1, tilt, np.zeros(3))
 
 
 def agreement_drift(number: int, panel: AnswerPanel) -> AnswerCells:
-    """Log odds are stretched from the first half of a person's answers to the second."""
+    """Log odds are stretched from the first half of a person's responses to the second."""
     return _by_level(
         panel, panel.half + 1, np.zeros((3, *panel.mean.shape)), np.array([-1.0, 0.0, 1.0])
     )
@@ -154,7 +154,7 @@ class PanelCorrector:
         return _best(scores, (0.0, 2.5), self.sizes)
 
     def guesses(self) -> CorrectionGain:
-        """The gain of a share of answers given at random."""
+        """The gain of a share of responses given at random."""
 
         def scores(share: float) -> list[Array]:
             return [

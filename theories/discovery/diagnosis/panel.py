@@ -1,7 +1,7 @@
 """One experiment's people, and replicas of them: the same people, trials and repetitions, answered by the theory.
 
 A replica draws every person from the theory's learned population and lets them answer the trials that the real person
-saw, in the same order. What is computed from the answers is computed from those of the replicas in the same way, so
+saw, in the same order. What is computed from the responses is computed from those of the replicas in the same way, so
 that a statistic needs no distribution of its own: it is compared with the replicas'.
 """
 
@@ -30,7 +30,7 @@ NEAR_CERTAIN = 0.05
 CHUNK = 4_000_000
 """Numbers held at once."""
 LEAST_SEQUENCE = 8
-"""Answers of a person from which anything about their order is read."""
+"""Responses of a person from which anything about their order is read."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class TheoryPredictions:
     theory: Digest
     name: str
     log_weights: Array
-    """``(n_draws,)`` of the population that all the answers have taught, normalised."""
+    """``(n_draws,)`` of the population that all the responses have taught, normalised."""
     evidence: Sequence[ExperimentEvidence]
     """What each draw says of every experiment."""
     records: tuple[Digest, ...] = ()
@@ -69,7 +69,7 @@ class TrialFeatures:
     features: Mapping[str, Array]
     """``(n_trials,)`` each."""
     records: tuple[Digest, ...]
-    """The collection of its answers."""
+    """The collection of its responses."""
 
 
 def thin(log_weights: Array, most: int = MOST_DRAWS) -> tuple[NDArray[np.intp], Array]:
@@ -92,16 +92,16 @@ def thin(log_weights: Array, most: int = MOST_DRAWS) -> tuple[NDArray[np.intp], 
 
 @dataclass(frozen=True)
 class PanelSummary:
-    """What is computed from one experiment's answers, or from those of ``n_replicas`` replicas of them."""
+    """What is computed from one experiment's responses, or from those of ``n_replicas`` replicas of them."""
 
     chosen: Array
-    """``(n_replicas, n_trials)`` answers for the last option."""
+    """``(n_replicas, n_trials)`` responses for the last option."""
     own: Array
     """``(n_replicas, n_people)`` log predictive probability of a person, nats; when pooled there are no people."""
     agreement: Array
     """``(n_replicas, n_people)`` how much more than expected a person's answers follow the theory, nats."""
     side: Array
-    """``(n_replicas, n_people)`` answers for the last option beyond those expected."""
+    """``(n_replicas, n_people)`` responses for the last option beyond those expected."""
     sums: Mapping[str, Array]
     """``(n_replicas,)`` each, additive over experiments: see `AnswerPanel.summarise`."""
 
@@ -110,7 +110,7 @@ class AnswerPanel:
     """One experiment, laid out person by person, and the theory's thinned population."""
 
     def __init__(self, evidence: ExperimentEvidence, log_weights: Array) -> None:
-        """Lay the answers out as tables, one row a person where people can be told apart.
+        """Lay the responses out as tables, one row a person where people can be told apart.
 
         Args:
             evidence: Of the theory's draws, thinned.
@@ -128,7 +128,7 @@ class AnswerPanel:
         self.n_answers: Array = trials.totals.sum(axis=1)
         """``(n_trials,)``."""
         self.index, self.mask, self.response = _sequences(trials) if not self.pooled else _nobody()
-        """``(n_people, n_steps)`` trial, whether there is one, and the answer; no people when pooled."""
+        """``(n_people, n_steps)`` trial, whether there is one, and the response; no people when pooled."""
 
     @property
     def n_people(self) -> int:
@@ -137,14 +137,14 @@ class AnswerPanel:
 
     @cached_property
     def counts(self) -> Array:
-        """``(n_people, n_trials, n_options)`` answers; all together as one person's when pooled."""
+        """``(n_people, n_trials, n_options)`` responses; all together as one person's when pooled."""
         if self.pooled:
             return self.trials.totals[None]
         return np.asarray(self._counts(self.response[None])[0])
 
     @cached_property
     def half(self) -> AnyArray:
-        """``(n_people, n_steps)`` -1 in the first half of a person's answers and 1 in the second; 0 where too few."""
+        """``(n_people, n_steps)`` -1 in the first half of a person's responses and 1 in the second; 0 where too few."""
         n_steps = self.mask.sum(axis=1, keepdims=True)
         place = np.arange(self.mask.shape[1])
         sign = np.where(2 * place < n_steps, -1, 1)
@@ -152,17 +152,17 @@ class AnswerPanel:
 
     @cached_property
     def last(self) -> AnyArray:
-        """``(n_people, n_steps)`` the person's last answer, -1 at the first step."""
+        """``(n_people, n_steps)`` the person's last response, -1 at the first step."""
         return np.asarray(_shifted(self.response[None], self.mask)[0])
 
     def observed(self) -> PanelSummary:
-        """Summary of the answers that people gave."""
+        """Summary of the responses that people gave."""
         if self.pooled:
             return _pooled(self.counts[:, :, -1])
         return self.summarise(self.response[None])
 
     def replicas(self, rng: np.random.Generator, n_replicas: int) -> PanelSummary:
-        """Summaries of answers that the theory itself would give."""
+        """Summaries of responses that the theory itself would give."""
         if self.pooled:
             return _pooled(self._simulate_pooled(rng, n_replicas))
         n_cells = self.mean.size // 2
@@ -186,9 +186,9 @@ class AnswerPanel:
         """What a person's answers say of the person, in single precision.
 
         Returns:
-            ``(n_replicas, n_people)`` log probability of each person's answers, and
+            ``(n_replicas, n_people)`` log probability of each person's responses, and
             ``(n_replicas, n_people, n_trials, n_options)`` what the draws that a person is likely to be, after all of
-            the answers, predict for this person.
+            the responses, predict for this person.
         """
         n_replicas, (n_draws, n_trials, n_options) = len(counts), self.probabilities.shape
         flat = counts.reshape(n_replicas * self.n_people, -1).astype(np.float32)
@@ -207,16 +207,16 @@ class AnswerPanel:
         return log_predictive, expected.reshape(n_replicas, self.n_people, n_trials, n_options)
 
     def summarise(self, response: AnyArray) -> PanelSummary:
-        """Statistics of ``(n_replicas, n_people, n_steps)`` answers.
+        """Statistics of ``(n_replicas, n_people, n_steps)`` responses.
 
         What a person does beyond the theory is measured from the theory's prediction *for that person*, after all of
-        their answers: otherwise a taste that stays the same would pass for a tendency to repeat oneself.
+        their responses: otherwise a taste that stays the same would pass for a tendency to repeat oneself.
 
         Returns:
             With the sums ``against`` (answers against near-certain predictions), ``repeat`` (repetitions of the
-            last answer beyond those expected, within person), ``side_drift`` and ``agreement_drift`` (answers for the
+            last response beyond those expected, by person), ``side_drift`` and ``agreement_drift`` (responses for the
             last option, and for the likeliest, in the second half less those in the first, beyond those expected) and
-            ``discord`` (pairs of different answers of one person to one trial).
+            ``discord`` (pairs of different responses of one person to one trial).
         """
         counts = self._counts(response)
         own, expected = self._told_of_people(counts)
@@ -230,14 +230,14 @@ class AnswerPanel:
         likeliest = _of_option(beyond, own_p.argmax(axis=-1))
         is_against = (_of_option(own_p, response) < NEAR_CERTAIN) & self.mask
 
-        # Repetition of the last answer, beyond a person's own tendency to each option.
+        # Repetition of the last response, beyond a person's own tendency to each option.
         n_steps = np.maximum(self.mask.sum(axis=1), 1)
         last = _shifted(response, self.mask)
         is_long = (n_steps >= LEAST_SEQUENCE)[:, None, None]
         follows = (options == last[..., None]) & is_long
         tendency = beyond.sum(axis=2, keepdims=True) / n_steps[:, None, None]
 
-        # Answers beyond the population's mean, and pairs of one person's answers to a trial that differ.
+        # Responses beyond the population's mean, and pairs of one person's responses to a trial that differ.
         n_own = np.einsum("rpto->rpt", counts)
         log_mean = np.log(np.maximum(self.mean, TINY))
         surplus = counts - n_own[..., None] * self.mean
@@ -259,7 +259,7 @@ class AnswerPanel:
         )
 
     def _counts(self, response: AnyArray) -> Array:
-        """``(n_replicas, n_people, n_trials, n_options)`` answers."""
+        """``(n_replicas, n_people, n_trials, n_options)`` responses."""
         n_replicas = len(response)
         n_trials, n_options = self.mean.shape
         cell = (
@@ -281,7 +281,7 @@ class AnswerPanel:
         return np.asarray(below.sum(axis=-1))
 
     def _simulate_pooled(self, rng: np.random.Generator, n_replicas: int) -> Array:
-        """Answers for the last option when as many people as there were give equally many answers to every trial.
+        """Responses for the last option when as many people as there were give equally many responses to every trial.
 
         Their number is drawn from a normal distribution with the exact mean and variance, people given.
         """

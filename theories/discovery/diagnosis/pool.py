@@ -34,7 +34,7 @@ FINE = np.linspace(0.0, 1.0, 101)
 
 @dataclass(frozen=True)
 class PeopleScores:
-    """Log predictive probability of every person's answers, experiment by experiment."""
+    """Log predictive probability of every person's responses, experiment by experiment."""
 
     parts: tuple[Array, ...]
     """``(n_people,)`` for each experiment whose people can be told apart."""

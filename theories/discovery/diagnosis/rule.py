@@ -1,10 +1,10 @@
-"""The rules: each a statistic of the answers, its distribution over replicas, and the correction that it suggests.
+"""The rules: each a statistic of the responses, its distribution over replicas, and the correction that it suggests.
 
 p-values are two-sided and read off Student's t distribution after the statistic has been studentised by its mean and
 spread over replicas (counts and spreads on a scale where they are about normal first), because a share of
 ``n_replicas`` could not be small enough to survive the correction for all checks. The worst region is a maximum; its
 p-value is read off a Gumbel distribution with the replicas' mean and spread. Replicas come from a population that was
-learned from the same answers, so the checks are a little conservative.
+learned from the same responses, so the checks are a little conservative.
 
 References:
     Gelman, Meng & Stern (1996), Statistica Sinica 6, 733-807 (posterior predictive checks); Davison & Hinkley (1997),
@@ -104,7 +104,7 @@ class DiagnosisCheck:
 
 @dataclass(frozen=True)
 class DiagnosisSheet:
-    """All experiments together, answers and replicas, trial by trial and person by person."""
+    """All experiments together, responses and replicas, trial by trial and person by person."""
 
     panels: Sequence[AnswerPanel]
     observed: Sequence[PanelSummary]
@@ -140,7 +140,7 @@ class DiagnosisSheet:
 
     @property
     def n_answers(self) -> Array:
-        """Number of answers to each trial that was answered: ``(n_answered,)``."""
+        """Number of responses to each trial that was answered: ``(n_answered,)``."""
         return self.joined([panel.n_answers for panel in self.panels])
 
     @property
@@ -264,7 +264,7 @@ def _curvatures(sheet: DiagnosisSheet) -> Iterator[DiagnosisCheck]:
 def _interactions(sheet: DiagnosisSheet) -> Iterator[DiagnosisCheck]:
     """Properties that speak for no option, each with some that do, the theory's own prediction among them.
 
-    Of both kinds those are taken that together span the trials best, so that the choice does not look at the answers.
+    Of both kinds those are taken that together span the trials best, so that the choice does not look at the responses.
     Products of two properties that both speak for an option would not change with the sides of the screen.
     """
     usable = _usable(sheet)
@@ -502,14 +502,14 @@ def pool_checks(
 
 @dataclass(frozen=True)
 class SequenceRule:
-    """What a person may do from one answer to the next otherwise than the theory says."""
+    """What a person may do from one response to the next otherwise than the theory says."""
 
     rule: str
     key: str
     """Of the panel's sums."""
     feature: str
     unit: str
-    """What of the answers it is counted in: a name in `_sequence_sizes`."""
+    """What of the responses it is counted in: a name in `_sequence_sizes`."""
     analysis: str
     gain: Callable[[PanelCorrector], CorrectionGain]
 
@@ -549,7 +549,7 @@ SEQUENCE_RULES = (
 
 
 def sequence_checks(sheet: DiagnosisSheet) -> list[DiagnosisCheck]:
-    """Lapses, repetition, drift and consistency: what a person does from one answer to the next."""
+    """Lapses, repetition, drift and consistency: what a person does from one response to the next."""
     chosen = sheet.with_people()
     if not chosen:
         return []
@@ -559,7 +559,7 @@ def sequence_checks(sheet: DiagnosisSheet) -> list[DiagnosisCheck]:
 
 
 def _sequence_sizes(panels: Sequence[AnswerPanel]) -> dict[str, float]:
-    """Numbers of answers, next answers in long sequences, halves of these, and pairs of answers to one trial."""
+    """Numbers of responses, next responses in long sequences, halves of these, and pairs of responses to one trial."""
     long = [panel.mask.sum(axis=1) >= LEAST_SEQUENCE for panel in panels]
     n_answers = sum(int(panel.mask.sum()) for panel in panels)
     n_long = sum(int(panel.mask[own].sum()) for panel, own in zip(panels, long, strict=True))
@@ -577,7 +577,7 @@ def _sequence_sizes(panels: Sequence[AnswerPanel]) -> dict[str, float]:
 def _sequence_check(
     sheet: DiagnosisSheet, chosen: Sequence[int], item: SequenceRule, size: float
 ) -> DiagnosisCheck | None:
-    """One rule, checked against the replicas; None where there are too few answers, or nothing varies."""
+    """One rule, checked against the replicas; None where there are too few responses, or nothing varies."""
     own = float(sum(sheet.observed[number].sums[item.key][0] for number in chosen))
     simulated = np.sum([sheet.replicas[number].sums[item.key] for number in chosen], axis=0)
     spread = max(float(simulated.std()), abs(own - float(simulated.mean())))
@@ -585,7 +585,7 @@ def _sequence_check(
         return None
     effect, error, z, p = _against(own / size, simulated / size)
     if item.rule == "lapse":
-        # Counts of rare answers are skew; their square root is not (Anscombe, 1948, Biometrika 35, 246-254).
+        # Counts of rare responses are skew; their square root is not (Anscombe, 1948, Biometrika 35, 246-254).
         _, _, z, p = _against(np.sqrt(own + 0.375), np.sqrt(simulated + 0.375))
     return DiagnosisCheck(
         item.rule, item.feature, (item.feature,), effect, error, z, p, item.analysis, item.gain

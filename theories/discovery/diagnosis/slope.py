@@ -38,7 +38,7 @@ class ResidualSample:
     """``(n_trials,)`` answers behind each observed share."""
     people: Sequence[tuple[int, Array]] = ()
     """For each experiment in which people can be told apart, its first trial in these arrays, and
-    ``(n_participants, n_trials)`` answers for the last option less those expected of each person."""
+    ``(n_participants, n_trials)`` responses for the last option less those expected of each person."""
     replicas: Array | None = None
     """``(n_replicas, n_trials)`` residuals of simulated replicas."""
 
@@ -49,7 +49,7 @@ class ResidualSample:
 
     @property
     def noise(self) -> Array:
-        """``(n_trials,)`` variance of a share of independent answers."""
+        """``(n_trials,)`` variance of a share of independent responses."""
         of_one = np.maximum(self.predicted * (1 - self.predicted), 0.01)
         return of_one / np.maximum(self.n_answers, 1)
 

@@ -113,12 +113,12 @@ class GrammarAdvocate(SearchPolicy):
     def confirmed(
         self, proposal: SearchProposal, brief: AdvocateBrief, evaluate: Evaluate, n: int
     ) -> SearchProposal:
-        """The best of a proposal on other answers than those that it was made from, and nothing else of it.
+        """The best of a proposal on other responses than those that it was made from, and nothing else of it.
 
         Args:
-            proposal: What was found on some of the answers.
+            proposal: What was found on some of the responses.
             brief: What it was made for.
-            evaluate: On the other answers.
+            evaluate: On the other responses.
             n: Attempts that are tried again; half as many of the smallest errors come with them.
         """
         working = [item for item in proposal.attempts if item.evaluated is not None]

@@ -1,4 +1,4 @@
-"""The grammar advocate's search on a growing part of the answers: many candidates on some, few on all.
+"""The grammar advocate's search on a growing part of the responses: many candidates on some, few on all.
 
 References:
     Jamieson & Talwalkar (2016), Non-stochastic best arm identification and hyperparameter optimization, AISTATS.
@@ -36,7 +36,7 @@ MOST_TRIALS = (600, 1200)
 """Distinct trials, drawn by lot, on which a search looks for candidates, and on which it eliminates their parts; what
 comes out is fitted to all. With fewer trials nothing is left out."""
 MOST_ANSWERS = (30_000, 60_000)
-"""The same in answers of whole people, where people's past counts."""
+"""The same in responses of whole people, where people's past counts."""
 N_CONFIRMED = 12
 """Best candidates that are fitted again to more trials."""
 
@@ -50,13 +50,13 @@ def search_compositions(
     *,
     told: Callable[[int, float], None] | None = None,
 ) -> SearchProposal:
-    """The grammar advocate's search on some answers, elimination included.
+    """The grammar advocate's search on some responses, elimination included.
 
     Args:
         laboratory: Where candidates run.
         grammar: Of the candidates.
         brief: What is known beforehand.
-        trials: All answers so far.
+        trials: All responses so far.
         rng: Source of the order in which candidates are considered.
         told: Hears, while candidates are found, how many were tried and the best one's nats per choice.
     """
@@ -118,7 +118,7 @@ def telling(evaluate: Evaluate, told: Callable[[int, float], None] | None) -> Ev
 def _steps_of_growth(
     trials: Sequence[Trials], rng: np.random.Generator, *, whole_people: bool
 ) -> list[Sequence[Trials]]:
-    """Answers on which candidates are found, and those on which their parts are eliminated."""
+    """Responses on which candidates are found, and those on which their parts are eliminated."""
     if whole_people:
         return [some_people(trials, n_most, rng) for n_most in MOST_ANSWERS]
     return [some_trials(trials, n_most, rng) for n_most in MOST_TRIALS]

@@ -66,7 +66,7 @@ N_COMBINED = 40
 N_CROSSED = 120
 N_FRESH = 60
 N_CELLS = 48
-"""Cells of people (or trials, where answers are pooled) at most; more are averaged."""
+"""Cells of people (or trials, where responses are pooled) at most; more are averaged."""
 WEIGHTS = (0.5, 0.25, 0.25)
 """Of the criterion, the error, and the people in the objective."""
 HOPELESS = 1.0
@@ -552,7 +552,7 @@ class SearchTree:
 def _cells(working: Sequence[CompositionAttempt]) -> tuple[Array, Array]:
     """What every attempt is worth, ``(n_attempts, n_cells)``, larger is better, and the cells' weights.
 
-    The first cell is the criterion, the second the error, the others are people, or trials where answers are pooled.
+    The first cell is the criterion, the second the error, the others are people, or trials where responses are pooled.
     """
     fits = [attempt.evaluated for attempt in working if attempt.evaluated is not None]
     criterion = np.array([[attempt.criterion] for attempt in working])

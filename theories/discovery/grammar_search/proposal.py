@@ -81,7 +81,7 @@ class SearchProposal:
     unspent: str = ""
     """Why fewer candidates were tried than were asked for."""
     glances: tuple[GlancedChild, ...] = ()
-    """What was looked at on the same answers and not fitted."""
+    """What was looked at on the same responses and not fitted."""
     looked_around: frozenset[object] = frozenset()
     """Keys of the compositions whose surroundings were looked at."""
     sizes: tuple[CompositionAttempt, ...] = ()

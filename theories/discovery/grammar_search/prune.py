@@ -1,10 +1,10 @@
 """Backward elimination: every part of a composition that answers which did not choose it can do without is left out.
 
 One part at a time is dropped, or exchanged for a plainer one that needs fewer parameters; what is left is fitted again,
-and people are predicted with the population that the others taught (pooled answers: each trial from the others). A part
+and people are predicted with the others' population (pooled responses: each trial from the others). A part
 stays only if leaving it out costs more than its price, log n nats in all however many responses there are, and more
 than two standard errors of the paired difference (see `loss`): the
-search has chosen it among hundreds on answers of the same people, so that one standard error is soon found. Log prior
+search has chosen it among hundreds on responses of the same people, so that one standard error is soon found. Log prior
 odds of what is left out, divided by the number of responses, count as part of that cost.
 """
 
@@ -29,9 +29,9 @@ from lakatos.theories.errors import TheoryError
 from lakatos.theories.language.grammar import Composition, Grammar
 
 HeldOutScores = tuple[UnitScores, ...]
-"""One per experiment, a unit per person (per trial where answers are pooled)."""
+"""One per experiment, a unit per person (per trial where responses are pooled)."""
 Validate = Callable[[Sequence[Composition]], Sequence[HeldOutScores | TheoryError]]
-"""Scores of compositions on answers that they were not fitted to, or the error that stopped one."""
+"""Scores of compositions on responses that they were not fitted to, or the error that stopped one."""
 Same = Callable[[Composition, Sequence[Composition]], Sequence[bool]]
 """Of compositions with some of another's parameters those that predict the same as it, number for number."""
 MECHANISM = 0.3
@@ -164,7 +164,7 @@ def _usual_fillings(grammar: Grammar, here: Composition) -> Iterator[tuple[str, 
 
 @dataclass(frozen=True)
 class _TriedChange:
-    """A simplification, with what it costs on answers to which nothing was fitted."""
+    """A simplification, with what it costs on responses to which nothing was fitted."""
 
     words: str
     composition: Composition

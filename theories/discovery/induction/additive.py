@@ -101,7 +101,7 @@ class AdditiveSearch:
     """Forward selection over given leads and gates."""
 
     def __init__(self, leads: TermTable, gates: TermTable, counts: Array, lapse: float) -> None:
-        """Take ``counts`` ``(n_cells, 2)``; cells without answers are only predicted."""
+        """Take ``counts`` ``(n_cells, 2)``; cells without responses are only predicted."""
         self.leads, self.gates, self.lapse = leads, gates, lapse
         self.lead_prices, self.gate_prices = leads.prices, gates.prices
         self.used = counts.sum(axis=1) > 0

@@ -93,7 +93,7 @@ def atoms_of(answers: InductionAnswers) -> NumberAtoms:
 def with_combinations(
     answers: InductionAnswers, divisions: TermTable, regions: Array | None = None
 ) -> InductionAnswers:
-    """The answers with scores made of others, the promising ones, in their vocabulary.
+    """The responses with scores made of others, the promising ones, in their vocabulary.
 
     Args:
         answers: All.
@@ -151,7 +151,7 @@ def _pools(
 
 
 Table = tuple[Array, Array, int]
-"""Answers for the second option less those for the first, all, ``(n_regions, n_trials)`` each, and how many to keep."""
+"""Responses for the second option less those for the first, all, ``(n_regions, n_trials)`` each; how many to keep."""
 
 
 def _tables(answers: InductionAnswers, divisions: TermTable, regions: Array | None) -> list[Table]:
@@ -296,13 +296,13 @@ def _best_of_each(
 
 @dataclass(frozen=True, eq=False)
 class _DivisionJudge:
-    """How well answers are explained where one lead is followed on each side of a division."""
+    """How well responses are explained where one lead is followed on each side of a division."""
 
     leads: NDArray[np.float32]
     """``(n_leads, n_trials)``."""
     decides: NDArray[np.float32]
     net: NDArray[np.float32]
-    """``(n_trials,)`` answers for the second option less those for the first."""
+    """``(n_trials,)`` responses for the second option less those for the first."""
     total: NDArray[np.float32]
     prices: NDArray[np.float32]
 
@@ -325,7 +325,7 @@ class _DivisionJudge:
         return self._followed(*inside) + self._followed(*outside)
 
     def _followed(self, agreed: Array, used: Array) -> NDArray[np.float32]:
-        """Nats of the lead that explains most, among answers of which ``used`` are decided by each."""
+        """Nats of the lead that explains most, among responses of which ``used`` are decided by each."""
         likelihood = fast_likelihood(0.5 * (used + agreed), 0.5 * (used - agreed))
         explained = likelihood + used * np.float32(np.log(2))
         return np.asarray((explained - self.prices).max(axis=1))

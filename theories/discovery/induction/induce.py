@@ -1,9 +1,9 @@
-"""Induction: from answers to theories that nobody wrote down before.
+"""Induction: from responses to theories that nobody wrote down before.
 
 Over two options three forms compete, each first without and then with memory of one's own past: rule lists
 (`induction.tree`), weighed reasons (`induction.additive`) and two kinds of people (`induction.mixture`). How large a
 rule may be is decided by predicting distinct trials that took no part in finding it: the whole search is repeated
-without each fold of trials. What wins is fitted to all answers and written as source. Over more options, levels or
+without each fold of trials. What wins is fitted to all responses and written as source. Over more options, levels or
 numbers there are weighed reasons, which may be series of screens and look at one's last choice (`induction.outcomes`).
 """
 
@@ -77,7 +77,7 @@ from lakatos.theories.discovery.induction.tree import (
 N_STEPS = 6
 """In which the language of rules is made: three of `_language`, rule lists in it, lapses, and terms of the past."""
 TREE_WORK, ROW_WORK = 25.0, 12.0
-"""Times a fit of a weighed sum, about, that one of a rule list takes; and one whose cells are single answers."""
+"""Times a fit of a weighed sum, about, that one of a rule list takes; and one whose cells are single responses."""
 N_REGIONS = 20
 """Gates on whose sides scores that weigh two others are looked for."""
 MOST_TERMS_PAST = 6
@@ -89,7 +89,7 @@ class InducedRule:
 
     source: str
     cross_validated: float
-    """Log predictive probability of answers to trials that took no part in finding it, nats per choice; one trial in
+    """Log predictive probability of responses to trials that took no part in finding it, nats per choice; one trial in
     twenty may be an exception."""
     error: float
     """Mean squared error of choice proportions on the distinct trials that were answered, as fitted."""
@@ -122,12 +122,12 @@ def induce(
     Args:
         domain: Of the trials. Rule lists and kinds of people are looked for with two options only; weighed reasons
             with any number of options, levels or numbers; lessons where feedback tells what choices brought.
-        trials: All experiments, answers in the order of presentation.
+        trials: All experiments, responses in the order of presentation.
         rng: Divides trials into folds.
         n_most: Theories returned, of different forms, best first.
-        least: Criterion that a theory must exceed, nats per choice: what does not even do so on the answers that it
+        least: Criterion that a theory must exceed, nats per choice: what does not even do so on the responses that it
             was fitted to is not tried on left-out ones.
-        past: Whether answers depend on one's own past, where `looks_back` has found out.
+        past: Whether responses depend on one's own past, where `looks_back` has found out.
         told: Hears how far it is.
         first_option: What the first option always is, such as "the safer one", where it is one thing: a lean is then
             stated as one to that.
@@ -197,13 +197,13 @@ def _best_of_form(
     place: NDArray[np.intp],
     least: float,
 ) -> InducedRule | None:
-    """The rule of one form, of the size that predicts left-out trials best, fitted to all answers.
+    """The rule of one form, of the size that predicts left-out trials best, fitted to all responses.
 
     Args:
         form: The way to find and to write it.
         answers: All of them.
         place: ``(n_trials,)`` order in which trials are divided into folds.
-        least: Nats that it must explain of the answers that it is fitted to.
+        least: Nats that it must explain of the responses that it is fitted to.
 
     Returns:
         None if no rule does, if none can be judged, or if one with a memory does not use it.
@@ -238,7 +238,7 @@ def _with_names(noun: str, options: Sequence[str], text: str) -> str:
 
 
 def looks_back(domain: Domain, trials: Sequence[Trials], rng: np.random.Generator) -> bool:
-    """Whether theories with a memory are worth a search: answers depend on one's own past, or nobody can tell.
+    """Whether theories with a memory are worth a search: responses depend on one's own past, or nobody can tell.
 
     Counts have lost their order: whatever a memory did in them, they cannot show it.
     """
@@ -290,7 +290,7 @@ def _forms(
     shared: bool,
     past: bool,
 ) -> list[RuleForm]:
-    """The ways to find rules in these answers.
+    """The ways to find rules in these responses.
 
     Args:
         answers: All of them.
@@ -298,7 +298,7 @@ def _forms(
         pace: Is told of each of `N_STEPS` steps.
         lean: To one of two places; None where rules may not speak of places.
         shared: Whether a rule that says the same of everybody, whatever came before, could be good enough.
-        past: Whether answers depend on one's own past.
+        past: Whether responses depend on one's own past.
     """
     if not shared and not past:
         signed = signs(leads(answers))
@@ -320,7 +320,7 @@ def _forms(
         _tree_form("rule list", False, signed, gate, answers, first),
         *_sum_forms("weighed reasons", False, columns, gate, answers, first, lapse, MOST_TERMS),
     ]
-    # Where the order of answers is known: people who mix rules, and rules that use one's own past.
+    # Where the order of responses is known: people who mix rules, and rules that use one's own past.
     if answers.has_order:
         forms.append(_mixture_form(signed, answers, first))
         if past:
@@ -385,7 +385,7 @@ def _past_forms(
     lapse: float,
     lean: ChoiceTerm | None,
 ) -> list[RuleForm]:
-    """Rule lists and sums that also use one's own past, over fewer terms, since their cells are single answers."""
+    """Rule lists and sums that also use one's own past, over fewer terms, since their cells are single responses."""
     answers, plain, signed = found.answers, found.plain, found.signed
     numbers = {score: k for k, score in enumerate(answers.vocabulary.scores)}
     basic = [k for k, score in enumerate(answers.vocabulary.scores) if score.is_basic]
@@ -420,7 +420,7 @@ def _past_forms(
 
 
 def _time(answers: InductionAnswers) -> TermTable:
-    """How far through the experiment each answer is, from 0 to 1, as a gate of sums."""
+    """How far through the experiment each response is, from 0 to 1, as a gate of sums."""
     longest = answers.number.max() + 1
     code = f'xp.minimum(state["number"] / {longest:g}, 1.0)'
     term = ChoiceTerm(code, "many trials have gone by", 2, memory=(NUMBER,))
@@ -504,7 +504,7 @@ def _tree_form(
         return sum(lead.items[k].price for k in used) + sum(gate.items[k].price for k in divided)
 
     def fit(counts: Array) -> dict[int, FittedRule]:
-        # Single answers are many more cells, so fewer trees are kept on the way.
+        # Single responses are many more cells, so fewer trees are kept on the way.
         width = {"beam": 2, "n_deeper": 30} if by_row else {}
         grown = TreeSearch(lead, gate, counts.sum(axis=0), **width).grow(
             MOST_TERMS_PAST if by_row else MOST_TERMS

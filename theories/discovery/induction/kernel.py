@@ -40,8 +40,8 @@ def scores_of_leaves(
     """Log likelihood of following each lead within each mask, with one probability where the lead does not decide.
 
     Args:
-        difference, with_b, with_a: ``(n_masks, n_leads)`` answers for B less those for A by the lead's side; answers
-            for B, and for A, where the lead decides. Whole numbers.
+        difference, with_b, with_a: ``(n_masks, n_leads)`` responses for B less those for A by side of the
+            lead; responses for B, and for A, where the lead decides. Whole numbers.
         total_b, total_a: ``(n_masks,)`` answers within each mask.
         table: From `logarithms`.
         prices: ``(n_leads,)`` nats.

@@ -1,4 +1,4 @@
-"""What rules of learning say: probabilities of every option, from what could be remembered before each answer."""
+"""What rules of learning say: probabilities of every option, from what could be remembered before each response."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def probabilities(
     Args:
         model: The rule.
         terms: What it is made of.
-        told: Answers.
+        told: Responses.
         rows: Those of them that are predicted.
     """
     if not isinstance(model, AdditiveRule):

@@ -316,7 +316,7 @@ def _games() -> Iterator[GameNumber]:
 
 @dataclass(frozen=True)
 class RememberedAnswers:
-    """People's answers with what they could remember before each."""
+    """People's responses with what they could remember before each."""
 
     person: NDArray[np.intp]
     """``(n_rows,)``."""
@@ -343,7 +343,7 @@ class RememberedAnswers:
         return {score.code: place for place, score in enumerate(self.options)}
 
     def at(self, rows: NDArray[np.intp]) -> RememberedAnswers:
-        """The answers at some rows only."""
+        """The responses at some rows only."""
         gates = TermTable(self.gates.items, self.gates.values[:, rows])
         return replace(
             self,
@@ -360,7 +360,7 @@ class OptionPairs:
     """Comparisons of the option chosen with each other one."""
 
     row: NDArray[np.intp]
-    """``(n_pairs,)`` of the answers."""
+    """``(n_pairs,)`` of the responses."""
     low: NDArray[np.intp]
     high: NDArray[np.intp]
     """Options; leads are those of ``high``."""
@@ -383,11 +383,11 @@ def scores_of(domain: Domain) -> tuple[OptionScore, ...]:
 
 
 def read_told(domain: Domain, trials: Sequence[Trials]) -> RememberedAnswers:
-    """Walk through everybody's answers with all that can be remembered.
+    """Walk through everybody's responses with all that can be remembered.
 
     Args:
         domain: Of the trials, with ``reward`` as feedback.
-        trials: All experiments of one number of options; single answers in order.
+        trials: All experiments of one number of options; single responses in order.
     """
     options, learn = scores_of(domain), learn_code(domain)
     made = list(_game_terms())
@@ -397,7 +397,7 @@ def read_told(domain: Domain, trials: Sequence[Trials]) -> RememberedAnswers:
     for item in trials:
         told += _walked(domain, item, space, n_people)
         n_people += item.n_participants
-    # Steps of everybody become answers, person by person.
+    # Steps of everybody become responses, person by person.
     person = np.concatenate([step.person for step in told])
     order = np.argsort(person, kind="stable")
     items = tuple(term for _, term in made)
@@ -455,7 +455,7 @@ def _walked(
         row, there = np.maximum(own.trial[:, step], 0), own.trial[:, step] >= 0
         arrays = {name: array[row] for name, array in item.stimuli.arrays.items()}
         shown = dict(domain.shown(arrays, before))
-        # What is remembered before the answer, and all numbers of it.
+        # What is remembered before the response, and all numbers of it.
         state = space["start"]({}, shown, np) if state is None else state
         state = space["current"](state, {}, shown, np)
         by_option, by_game = space["numbers"](shown, np, state)

@@ -1,8 +1,8 @@
-"""Rules of learning found in the answers: what of the past makes people stay with an option, or turn to another.
+"""Rules of learning found in the responses: what of the past makes people stay with an option, or turn to another.
 
 What can be remembered of every option (tries, outcomes, runs of losses, values that move with outcomes at some rate)
 and of the game (what came last, how long one has stayed) is written once, as the code of a theory's ``learn``; the
-search sees the values that this very code takes along people's answers. Rule lists and weighed reasons are looked for
+search sees the values that this very code takes along people's responses. Rule lists and weighed reasons are looked for
 as among trials without feedback, over comparisons of the option chosen with each other one, and are judged by
 predicting people who took no part in finding them.
 
@@ -45,7 +45,7 @@ from lakatos.theories.discovery.induction.tree import TreeSearch
 N_FOLDS = 3
 MOST_TERMS = 6
 MOST_ROWS = 6_000
-"""Answers with which rules are searched; more people only sharpen what is found."""
+"""Responses with which rules are searched; more people only sharpen what is found."""
 N_GATES = 250
 N_GUIDES = 40
 N_DEEPER = 60
@@ -78,7 +78,7 @@ def induce_lessons(
 
     Args:
         domain: Of the trials, with ``reward`` as feedback.
-        trials: All experiments of one number of options; single answers in order.
+        trials: All experiments of one number of options; single responses in order.
         rng: Divides people into folds.
         told: Hears how far it is.
     """
@@ -141,9 +141,9 @@ def _best_rule(
         kind: Name of the form.
         fit: Finds rules of it.
         terms: What rules are made of.
-        told: Answers.
+        told: Responses.
         pairs: Their comparisons of options.
-        fold: ``(n_rows,)`` of each answer's person.
+        fold: ``(n_rows,)`` of each response's person.
     """
     scores = _predictive_scores(fit, terms, told, pairs, fold)
     if not scores:
@@ -166,7 +166,7 @@ def _predictive_scores(
     pairs: OptionPairs,
     fold: NDArray[np.intp],
 ) -> dict[int, float]:
-    """Log predictive probability of left-out people's answers, nats per choice, by the size of rules.
+    """Log predictive probability of left-out people's responses, nats per choice, by the size of rules.
 
     Nothing where some of the people teach no rule at all.
     """
@@ -213,7 +213,7 @@ def _priced(items: Sequence[ChoiceTerm]) -> tuple[ChoiceTerm, ...]:
 
 
 def _fit_tree(terms: LessonTerms, counts: Array) -> LessonModels:
-    """Trees of rules grown on the answers, by their number of terms."""
+    """Trees of rules grown on the responses, by their number of terms."""
     search = TreeSearch(terms.signed, terms.gates, counts, beam=2, n_deeper=N_DEEPER)
     grown = search.grow(MOST_TERMS)
     return {max(size, 1): item.node for size, item in grown.items() if size or len(grown) == 1}

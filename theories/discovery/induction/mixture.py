@@ -37,7 +37,7 @@ class MixtureRule:
 
 def find_mixture(leads: TermTable, counts: Array) -> MixtureRule:
     """The best pair of kinds; ``counts`` is ``(n_people, n_cells, 2)``."""
-    # Each person's answers for and against each lead, and those on which it says nothing.
+    # Each person's responses for and against each lead, and those on which it says nothing.
     difference, total = (counts[..., 1] - counts[..., 0]).T, counts.sum(axis=2).T
     signed = (leads.values @ difference).astype(np.float64)
     used = (np.abs(leads.values) @ total).astype(np.float64)
@@ -49,7 +49,7 @@ def find_mixture(leads: TermTable, counts: Array) -> MixtureRule:
     parameter = 0.5 * float(np.log(max(total.sum(), 2)))
     best: MixtureRule | None = None
     for lapse in LAPSES:
-        # How likely each person's answers are if the person follows each lead: ``(2 n_leads, n_people)`` nats.
+        # How likely each person's responses are if the person follows each lead: ``(2 n_leads, n_people)`` nats.
         log_right, log_wrong = np.log(1 - lapse / 2), np.log(lapse / 2)
         along = right * log_right + wrong * log_wrong + even
         against = wrong * log_right + right * log_wrong + even

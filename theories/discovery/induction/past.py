@@ -1,4 +1,4 @@
-"""Whether answers depend on one's own past at all, before rules with memory are searched."""
+"""Whether responses depend on one's own past at all, before rules with memory are searched."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from lakatos.theories.discovery.induction.terms import InductionAnswers, TermTab
 
 Array = NDArray[Any]
 PAYS = 18.0
-"""Nats that some term must explain: of a hundred thousand, the best of answers in a random order explains 9 to 16."""
+"""Nats that some term must explain: of a hundred thousand, the best of responses in a random order explains 9 to 16."""
 N_SHUFFLES = 2
-"""Copies of the answers with each person's trials in another order."""
+"""Copies of the responses with each person's trials in another order."""
 
 
 def depends_on_past(
     answers: InductionAnswers, plain: TermTable, signed: TermTable, rng: np.random.Generator
 ) -> bool:
-    """Whether some term of one's own past says how answers to the same trial differ from one another.
+    """Whether some term of one's own past says how responses to the same trial differ from one another.
 
     Score statistics of past leads, and of leads behind past gates, against each trial's own proportion, so that what
     a trial is like explains nothing here. Where people differ, their past says who they are, whatever its order; what
@@ -51,7 +51,7 @@ def depends_on_past(
 
 
 def shuffled(answers: InductionAnswers, rng: np.random.Generator) -> InductionAnswers:
-    """The same answers to the same trials, each person's in a random order."""
+    """The same responses to the same trials, each person's in a random order."""
     order = np.lexsort((answers.number, answers.person))
     drawn = np.lexsort((rng.random(len(order)), answers.person))
     source = np.empty_like(order)
@@ -61,7 +61,7 @@ def shuffled(answers: InductionAnswers, rng: np.random.Generator) -> InductionAn
 
 
 def beside_one_another(copies: Sequence[InductionAnswers]) -> InductionAnswers:
-    """Copies of the same answers as one table, as if other people had given each: terms then mean the same in all."""
+    """Copies of the same responses as one table, as if other people had given each: terms then mean the same in all."""
     first = copies[0]
     n_rows, n_people = len(first.trial), int(first.person.max()) + 1
     names = ("trial", "person", "response", "count", "previous", "number")
@@ -78,7 +78,7 @@ def _statistics(
     answers: InductionAnswers, basic: TermTable, signed: TermTable, n_copies: int
 ) -> Array:
     """``(n_copies, n_terms)`` score statistics, in standard errors, of past leads and of leads behind past gates."""
-    # What each answer is beyond the share of its trial, and its variance by chance.
+    # What each response is beyond the share of its trial, and its variance by chance.
     counts = answers.counts
     share = counts[:, 1] / np.maximum(counts.sum(axis=1), 1)
     p = share[answers.trial]
@@ -92,7 +92,7 @@ def _statistics(
         by_trial = csr_matrix((np.ones(len(rows)), places), shape=(len(counts), len(rows)))
         total = np.maximum(by_trial @ variance[rows], 1e-12)[:, None]
 
-        # Leads of the past by themselves, held against other answers to the same trial.
+        # Leads of the past by themselves, held against other responses to the same trial.
         lead = own.values[:, rows]
         inside = by_trial @ (lead * variance[rows]).T
         information = lead**2 @ variance[rows] - (inside**2 / total).sum(axis=0)

@@ -1,4 +1,4 @@
-"""Gates that divide answers by what a person chose and saw before."""
+"""Gates that divide responses by what a person chose and saw before."""
 
 from __future__ import annotations
 

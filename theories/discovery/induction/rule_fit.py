@@ -1,4 +1,4 @@
-"""How well an induced rule predicts answers left out of the search, and how many terms that speaks for."""
+"""How well an induced rule predicts responses left out of the search, and how many terms that speaks for."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from lakatos.theories.discovery.induction.terms import InductionAnswers, TermTab
 Array = NDArray[np.float64]
 N_FOLDS = 5
 N_FOLDS_PAST = 3
-"""Where cells are single answers, which are many."""
+"""Where cells are single responses, which are many."""
 MOST_TERMS = 8
 LAPSES = (0.05, 0.1, 0.2)
 """Tried for sums, whose lapses bound how sure people can be."""
 FAMILIAR = 2.0
 """Nats that other lapses must explain more than those of the rule lists."""
 EXCEPTIONS = 0.05
-"""Share of distinct trials on which a rule may be wrong altogether, when left-out answers are predicted."""
+"""Share of distinct trials on which a rule may be wrong altogether, when left-out responses are predicted."""
 TINY = 1e-4
-"""Probabilities are kept this far from 0 when held-out answers are predicted."""
+"""Probabilities are kept this far from 0 when held-out responses are predicted."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class RuleForm:
 
     kind: str
     by_row: bool
-    """Whether its cells are the single answers, or the distinct trials."""
+    """Whether its cells are the single responses, or the distinct trials."""
     fit: Fit
     write: Write
     work: float = 1.0
@@ -67,7 +67,7 @@ class RuleForm:
 
     @property
     def n_fits(self) -> int:
-        """To all answers, and without each part."""
+        """To all responses, and without each part."""
         return 1 + self.n_folds
 
 
@@ -84,7 +84,7 @@ def best_lapse(columns: TermTable, divisions: TermTable, counts: Array, found: f
 
 
 def _counts(answers: InductionAnswers, by_row: bool, used: NDArray[np.bool_]) -> Array:
-    """``(n_people, n_cells, 2)`` answers to the trials in ``used``; as if of one person where cells are answers."""
+    """``(n_people, n_cells, 2)`` responses to the trials in ``used``; as if of one person where cells are responses."""
     kept = used[answers.trial] * answers.count
     if by_row:
         table = np.zeros((1, len(kept), 2))
@@ -138,19 +138,19 @@ def most_explained(answers: InductionAnswers) -> float:
 def _explained(
     form: RuleForm, answers: InductionAnswers, counts: Array
 ) -> Callable[[FittedRule], float]:
-    """Log predictive probability of the answers that a model was fitted to, less the model's price, in nats."""
+    """Log predictive probability of the responses that a model was fitted to, less the model's price, in nats."""
     trial = answers.trial if form.by_row else np.arange(len(answers.counts))
     return lambda model: _log_predictive(model, counts, trial) - model.price
 
 
 def _log_predictive(model: FittedRule, counts: Array, trial: NDArray[np.intp]) -> float:
-    """Nats of left-out answers: of each distinct trial, plus what kinds of people say of a person's answers together.
+    """Nats of left-out responses: of each distinct trial, plus what kinds of people add for a person's responses.
 
     A trial may be an exception to the rule, with any proportion being equally likely: otherwise a single trial that a
     sure rule gets wrong would outweigh all others.
 
     Args:
-        model: Fitted without these answers.
+        model: Fitted without these responses.
         counts: ``(n_people, n_cells, 2)``.
         trial: ``(n_cells,)`` distinct trial of each cell.
     """
@@ -183,7 +183,7 @@ def _error(answers: InductionAnswers, model: FittedRule, by_row: bool) -> float:
 
 
 def by_rows(answers: InductionAnswers, cells: Array, by_row: bool) -> Array:
-    """Values for each answer, of those that are for each trial."""
+    """Values for each response, of those that are for each trial."""
     return cells if by_row else cells[answers.trial]
 
 

@@ -129,7 +129,7 @@ class _TheoryWriter:
         return function_text("start", "parameters, trials, xp", [*lines, "}"])
 
     def _learn(self, wide: bool) -> str:
-        """The function that renews what is remembered after an answer."""
+        """The function that renews what is remembered after a response."""
         needed = {score for _, scores in self.memory.values() for score in scores}
         read = [score for score in self.scores if score in needed]
         lines = [*self._prelude(read, always=wide), "return {"]
@@ -282,7 +282,7 @@ class TreeBranch:
 
 
 def branches(node: Node, leads: TermTable, gates: TermTable, counts: Array) -> list[TreeBranch]:
-    """Answers with and against what every leaf says, in the order of writing."""
+    """Responses with and against what every leaf says, in the order of writing."""
 
     def walk(node: Node, inside: NDArray[np.bool_]) -> list[TreeBranch]:
         if isinstance(node, ConstantLeaf):

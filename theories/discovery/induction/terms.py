@@ -1,4 +1,4 @@
-"""What rules are made of, with its values on the answers: leads to follow, gates to divide by, memory of one's past."""
+"""The parts of rules, with their values on the responses: leads to follow, gates to divide by, memory of one's past."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class StateMemory(NamedTuple):
 
     name: str
     renewed: str
-    """Expression of what it is after an answer."""
+    """Expression of what it is after a response."""
     start: str = "nothing"
     """Likewise before the first one."""
 
@@ -101,7 +101,7 @@ class InductionAnswers:
 
     @property
     def counts(self) -> Array:
-        """``(n_trials, 2)`` answers of everybody."""
+        """``(n_trials, 2)`` responses of everybody."""
         table = np.zeros((self.scores.shape[1], 2))
         np.add.at(table, (self.trial, self.response), self.count)
         return table

@@ -119,7 +119,7 @@ def regions_of(
 
 
 class TreeSearch:
-    """All trees over given terms and answers."""
+    """All trees over given terms and responses."""
 
     def __init__(
         self,
@@ -134,7 +134,7 @@ class TreeSearch:
 
         Args:
             leads, gates: What trees are made of.
-            counts: ``(n_cells, 2)`` answers; cells without any are only predicted.
+            counts: ``(n_cells, 2)`` responses; cells without any are only predicted.
             beam: Trees of each size that are grown further.
             n_deeper: Gates tried below the root, those that divide best there.
         """
@@ -313,7 +313,7 @@ class TreeSearch:
         return self._scored(*self._followed(weights))
 
     def _followed(self, weights: NDArray[np.float32]) -> tuple[NDArray[np.float32], ...]:
-        """What adds up over cells: answers for B less those for A by side, both where leads decide, and everywhere."""
+        """Sums over cells: responses for B less those for A by side, both where leads decide, and everywhere."""
         b, a = weights * self.b, weights * self.a
         totals = (part.sum(axis=1, dtype=np.float64).astype(np.float32) for part in (b, a))
         return (b - a) @ self.signs.T, b @ self.discriminates.T, a @ self.discriminates.T, *totals
@@ -341,7 +341,7 @@ class TreeSearch:
         return self._constant(float(self.b[mask].sum()), float(self.a[mask].sum()))
 
     def _constant(self, b: float, a: float) -> GrownTree:
-        """One probability for so many answers for the second option and for the first; even odds cost nothing."""
+        """One probability for so many responses for the second option and for the first; even odds cost nothing."""
         even = -(b + a) * LOG_2
         fitted = float(log_likelihood(np.array(b), np.array(a))) - self.parameter - SIDE_PRICE
         p = (b + 0.5) / (a + b + 1) if fitted > even else 0.5
@@ -410,7 +410,7 @@ class TreeSearch:
 def _sides(
     difference: NDArray[np.float32], with_b: NDArray[np.float32], with_a: NDArray[np.float32]
 ) -> tuple[Array, Array]:
-    """Answers that follow a lead and that go against it, of what `TreeSearch._followed` adds up."""
+    """Responses that follow a lead and that go against it, of what `TreeSearch._followed` adds up."""
     agree = 0.5 * (with_b + with_a + difference).astype(np.float64)
     return agree, with_b + with_a - agree
 

@@ -212,7 +212,7 @@ def _with_and_without(
     tried: Sequence[ToldClause],
     priors: Mapping[str, Prior],
 ) -> list[Array]:
-    """Answers of people, and of the same people without each clause.
+    """Responses of people, and of the same people without each clause.
 
     Args:
         trial: What is asked.

@@ -45,7 +45,7 @@ MOST_ROWS = 800
 MOST_STEPS = 40
 """Steps of the sequences in tasks that are sequences."""
 MOST_OPTIONS = 6
-"""Options from which on an answer is a place on a scale, described by the trial and not by each option."""
+"""Options from which on a response is a place on a scale, described by the trial and not by each option."""
 N_POINTS = 32
 """Parameters drawn, over whose predictions the mean is taken."""
 LEAST_SHOWN = 0.1

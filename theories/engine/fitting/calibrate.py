@@ -50,14 +50,14 @@ def calibrate(
     n_iterations: int = 8,
     n_new: int | None = None,
 ) -> dict[str, Prior]:
-    """Priors whose population is the one that the answers show, within the declared limits.
+    """Priors whose population is the one that the responses show, within the declared limits.
 
     Args:
         priors: The theory's declared priors.
-        trials: Experiments, in the order in which ``predict`` answers.
+        trials: Experiments, in the order in which ``predict`` responses.
         predict: Runs the theory.
-        likelihood: Of single answers, where it does not follow from the probabilities of each trial alone.
-        start: A population learned from some of the answers, from which to go on.
+        likelihood: Of single responses, where it does not follow from the probabilities of each trial alone.
+        start: A population learned from some of the responses, from which to go on.
         n_draws: People who stand for a population, a power of two.
         n_iterations: Rounds, after which none follows but where the answers still become likelier; every round
             starts from the population of the last.
@@ -107,8 +107,8 @@ def explained_near(
     Args:
         priors: The theory's declared priors.
         near: Population to set out from, with limits as declared.
-        trials: Experiments, in the order in which ``likelihood`` answers.
-        likelihood: Of single answers.
+        trials: Experiments, in the order in which ``likelihood`` responses.
+        likelihood: Of single responses.
         n_draws: People drawn in each round, a power of two.
         n_rounds: Of drawing.
     """
@@ -128,7 +128,7 @@ def _learned(
     n_iterations: int,
     n_choices: float,
 ) -> tuple[dict[str, Prior], float]:
-    """The population that single answers show, and the nats that it explains of them.
+    """The population that single responses show, and the nats that it explains of them.
 
     Adaptive importance sampling around expectation maximisation.
 
@@ -136,9 +136,9 @@ def _learned(
         priors: As declared.
         ahead_of: Population to set out from.
         batches: Of each round, ``(n_draws, n_parameters)`` numbers between 0 and 1.
-        ask: Gives the log likelihood of each unit's answers.
+        ask: Gives the log likelihood of each unit's responses.
         n_iterations: Rounds after which only fits that still rise go on.
-        n_choices: Answers of all people.
+        n_choices: Responses of all people.
     """
     low, high = latent_limits(priors)
     latents: list[Array] = []
@@ -185,7 +185,7 @@ def spread_doubts(latent: Array, log_weights: Array, log_p: Array) -> Array:
     Args:
         latent: ``(n_parameters, n_draws)`` draws, on the scale of each prior.
         log_weights: ``(n_draws,)`` of the draws in the population.
-        log_p: ``(n_draws, n_units)`` log likelihood of each unit's answers.
+        log_p: ``(n_draws, n_units)`` log likelihood of each unit's responses.
     """
     weights = np.exp(log_weights - log_weights.max())
     weights /= weights.sum()
@@ -239,7 +239,7 @@ def leave_groups_out(
     Args:
         people: The population learned from everybody, as `calibrate` returned it.
         drawn: ``(n_draws,)`` values of each parameter in people of it.
-        log_p: ``(n_draws, n_units)`` log likelihood of each unit's answers, nats.
+        log_p: ``(n_draws, n_units)`` log likelihood of each unit's responses, nats.
         groups: ``(n_units,)`` number of the group that each belongs to, from 0 on.
 
     Returns:
@@ -287,7 +287,7 @@ def _maximise(
         low, high: ``(n_parameters,)`` limits on that scale.
         drawn_from: ``(n_draws,)`` log density of what the draws are of.
         begun: ``(n_draws,)`` log density of the population to set out from.
-        log_p: ``(n_draws, n_units)`` log likelihood of each unit's answers.
+        log_p: ``(n_draws, n_units)`` log likelihood of each unit's responses.
         counted: ``(n_units, n_groups)`` 1 where a unit teaches a group's population, else 0.
         n_rounds: At most; none is begun with so few draws left that count.
     """

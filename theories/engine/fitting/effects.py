@@ -6,7 +6,7 @@ On the scale of each prior, a person's parameter is a normal within its limits, 
 
 where ``z`` is what is known of the person (an age, a group) and ``width`` the width of the range. Effects have
 independent normal priors, so that few people cannot show a large one. The theory is asked as in `calibrate`: how likely
-each person's answers are for drawn people. The rest is done with these draws, weighted for each person by the
+each person's responses are for drawn people. The rest is done with these draws, weighted for each person by the
 population that her own ``z`` makes of them.
 """
 
@@ -51,14 +51,14 @@ class CenterRegression:
 
 @dataclass(frozen=True)
 class PeopleOnDraws:
-    """Drawn people, and how likely everybody's answers are for each of them."""
+    """Drawn people, and how likely everybody's responses are for each of them."""
 
     latent: Array
     """``(n_parameters, n_draws)`` in widths of the range, from 0 to 1."""
     log_density: Array
     """``(n_draws,)`` of what the draws are of."""
     log_p: Array
-    """``(n_draws, n_people)`` log likelihood of each person's answers, nats."""
+    """``(n_draws, n_people)`` log likelihood of each person's responses, nats."""
     z: Array
     """``(n_people, n_columns)`` what is known of each."""
 
@@ -72,11 +72,11 @@ class PeopleOnDraws:
         return np.asarray(log_weights - logsumexp(log_weights, axis=0))
 
     def predicted(self, found: CenterRegression) -> Array:
-        """``(n_people,)`` log probability of each person's answers in her population, nats."""
+        """``(n_people,)`` log probability of each person's responses in her population, nats."""
         return np.asarray(logsumexp(self.log_weights(found) + self.log_p, axis=0))
 
     def moments(self, found: CenterRegression) -> tuple[Array, Array]:
-        """``(n_parameters, n_people)`` mean and mean square of each person's parameters, given her answers."""
+        """``(n_parameters, n_people)`` mean and mean square of each person's parameters, given her responses."""
         log_posterior = self.log_weights(found) + self.log_p
         posterior = np.exp(log_posterior - log_posterior.max(axis=0))
         posterior /= posterior.sum(axis=0)
@@ -91,7 +91,7 @@ def learn_regression(
     counted: Bools | None = None,
     n_rounds: int = N_ROUNDS,
 ) -> CenterRegression:
-    """The regression that is most likely to have yielded people's answers, by expectation maximisation.
+    """The regression that is most likely to have yielded people's responses, by expectation maximisation.
 
     Args:
         people: Draws and likelihoods.
@@ -133,7 +133,7 @@ def effect_errors(
     centers, spread = found.centers_of(people.z), np.exp(found.log_spread)[:, None]
     first, second, *_ = _truncated_moments(centers, spread)
 
-    # Scores: what the mean and the mean square of (x - center) / spread differ by from those before the answers.
+    # Scores: what the mean and the mean square of (x - center) / spread differ by from those before the responses.
     # A person whose center stands at an end of the range, where it would leave it, says nothing of where it would be.
     wanted = found.center[:, None] + found.effects @ people.z.T
     inside = (wanted > 0.0) & (wanted < 1.0)

@@ -1,4 +1,4 @@
-"""Write a composition, learn its people from the answers so far, and score what was written."""
+"""Write a composition, learn its people from the responses so far, and score what was written."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from lakatos.traces.digest import Digest
 
 @dataclass(frozen=True)
 class EvaluatedComposition:
-    """A composition as a theory, with the people that the answers so far taught, and how it does on them."""
+    """A composition as a theory, with the people that the responses so far taught, and how it does on them."""
 
     composition: Composition
     theory: Theory
     scores: tuple[UnitScores, ...]
-    """One per experiment, by which candidates are compared: of the learned population; for pooled answers,
+    """One per experiment, by which candidates are compared: of the learned population; for pooled responses,
     where one point is fitted to all people, each trial predicted from the others."""
     error: float
     """Mean squared error of choice proportions, averaged over experiments."""
@@ -44,7 +44,7 @@ class EvaluatedComposition:
     pooled: bool = False
     """Whether people could not be told apart in any experiment."""
     left_out: tuple[UnitScores, ...] = ()
-    """Like ``scores``, each person predicted with what others taught (pooled answers: each trial from the others)."""
+    """Like ``scores``, each person predicted with what others taught (pooled responses: each trial from the others)."""
 
     @property
     def mean(self) -> float:

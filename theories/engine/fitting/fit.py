@@ -1,7 +1,7 @@
-"""Learn who a theory's people are, and score what it predicts for answers that taught nothing about them.
+"""Learn who a theory's people are, and score what it predicts for responses that taught nothing about them.
 
 A theory is its form; its people are learned. One procedure serves published theories, the grammar's, induced ones and
-those of language models: `learn_people` finds the population within the declared ranges that the open answers show,
+those of language models: `learn_people` finds the population within the declared ranges that the open responses show,
 and `score_experiments` predicts every experiment with the population that the other experiments would have taught.
 Where there are several data sets, each is predicted with the population that the others taught, learned anew.
 """
@@ -36,7 +36,7 @@ FITTING_DRAWS = 512
 N_ROUNDS, N_LATER_ROUNDS = 24, 12
 """At most, of learning people from nothing, and from the population that earlier answers taught."""
 WALKED_ROUNDS = 8
-"""At most, where answers are walked through one by one."""
+"""At most, where responses are walked through one by one."""
 FEW_EXCHANGED, MORE_EXCHANGED = 4, 64
 """People in whom a parameter is exchanged, to see whether any prediction depends on it."""
 NOTHING = 1e-9
@@ -107,7 +107,7 @@ def glance(view: TheoryView, near: Mapping[str, Prior], trials: Sequence[Trials]
 
     Args:
         view: Of the theory, on the stimuli of ``trials``.
-        near: People that a similar theory learned from the same answers; parameters of other names or limits are
+        near: People that a similar theory learned from the same responses; parameters of other names or limits are
             looked for in their declared ranges.
         trials: All experiments.
     """
@@ -172,7 +172,7 @@ def _unmoved(view: TheoryView, names: Sequence[str], n_people: int) -> frozenset
 def score_trials(
     view: TheoryView, people: Mapping[str, Prior], trials: Sequence[Trials]
 ) -> list[UnitScores]:
-    """Pooled answers to every trial, predicted from those to all others; see `leave_one_out`."""
+    """Pooled responses to every trial, predicted from those to all others; see `leave_one_out`."""
     return leave_one_out(people, trials, lambda parameters: _predict(view, parameters))
 
 
@@ -214,7 +214,7 @@ def evidence_of_population(
     population: Mapping[str, Array],
     trials: Sequence[Trials],
 ) -> list[ExperimentEvidence]:
-    """What drawn people of a theory make of the answers, and how likely each draw is of each person.
+    """What drawn people of a theory make of the responses, and how likely each draw is of each person.
 
     Draws are of everybody; where the theory's people differ by what is known of them, draws have other weights for each
     person (`ExperimentEvidence.known`).
@@ -263,7 +263,7 @@ def score_left_out(
     Args:
         people: Population that all answers taught.
         population: ``(n_draws,)`` values of each parameter in people of it.
-        evidence: What these make of the answers.
+        evidence: What these make of the responses.
         by_experiment: Whether people are left out together with their experiment, not in `N_FOLDS` groups.
     """
     log_p = np.concatenate([item.log_likelihood for item in evidence], axis=1)

@@ -2,7 +2,7 @@
 
 A theory whose source declares that a parameter depends on what is known of people (`dependence`) is fitted
 like any other, and then once more with the effects that it declares. Its population describes everybody, so that
-designs, power and predictions of shares need no attribute; where people's answers are scored, each person's draws are
+designs, power and predictions of shares need no attribute; where people's responses are scored, each person's draws are
 weighted by how much more likely they are among people of whom the same is known.
 """
 
@@ -241,7 +241,7 @@ def weights_taught_by_others(
     Args:
         people: As `learn_dependences` found them.
         population: ``(n_draws,)`` values of each parameter, drawn from them.
-        log_p: ``(n_draws, n_people)`` log likelihood of each person's answers, nats.
+        log_p: ``(n_draws, n_people)`` log likelihood of each person's responses, nats.
         trials: All experiments.
         groups: ``(n_people,)`` number of the group that each belongs to, at least two of them.
 

@@ -122,7 +122,7 @@ def sample(
     """Draws of center, spread and every unit's latent values; the same for the same ``rng``.
 
     Args:
-        log_likelihood: Of each unit's answers.
+        log_likelihood: Of each unit's responses.
         shared: ``(n_units,)``, whether a unit is ruled by the declared prior instead of a population.
         n_parameters: Of the theory, at least one.
         draws: Kept of each chain; as many again until they are ``enough``.

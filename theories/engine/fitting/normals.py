@@ -157,7 +157,7 @@ def maximise(
         low, high: ``(n_parameters,)`` limits on that scale.
         drawn_from: ``(n_draws,)`` log density of what the draws are of.
         weights: ``(n_groups, n_draws)`` to set out from, each summing to one.
-        likelihood: ``(n_draws, n_units)`` of each unit's answers, the largest of each unit 1.
+        likelihood: ``(n_draws, n_units)`` of each unit's responses, the largest of each unit 1.
         counted: ``(n_groups, n_units)`` 1 where a unit teaches a group's population, else 0.
         n_rounds: At most; none is begun with so few draws left that count.
 

@@ -1,4 +1,4 @@
-"""Parameters that all people share, fitted to pooled answers, and what each trial's answers taught of the others.
+"""Parameters that all people share, fitted to pooled responses, and what each trial's answers taught of the others.
 
 Where people cannot be told apart, a theory is a regression of proportions: its likeliest point is found by damped
 scoring, and leaving out a trial, or an experiment, is one more step.
@@ -200,7 +200,7 @@ def explained_near_of_pooled(
     n_draws: int,
     n_rounds: int,
 ) -> float:
-    """Nats per choice by which pooled answers are predicted, each trial from all others, soon after setting out near.
+    """Nats per choice by which pooled responses are predicted, each trial from all others, soon after setting out near.
 
     A few steps from one place: the best of the given population's centers with several values of the parameters that
     it does not know, and of some people drawn from it. Like `calibrate` and `leave_one_out`, but for a few dozen
@@ -209,7 +209,7 @@ def explained_near_of_pooled(
     Args:
         priors: The theory's declared priors.
         near: Population to set out from, with limits as declared; a parameter without a center is not known.
-        trials: Pooled experiments, in the order in which ``predict`` answers.
+        trials: Pooled experiments, in the order in which ``predict`` responses.
         predict: Runs the theory.
         n_draws: People drawn to begin with, a power of two.
         n_rounds: Steps.
@@ -266,7 +266,7 @@ def _scores_of_left_out(shared: SharedRegression, without: Array) -> list[UnitSc
     """Scores of every experiment's trials, each answered with what the others taught.
 
     Args:
-        shared: The pooled answers and the theory.
+        shared: The pooled responses and the theory.
         without: ``(n_trials, n_options)`` probabilities, which a step of scoring may have moved beyond 0 and 1.
     """
     without = np.clip(without, 1e-3, 1.0)
@@ -286,7 +286,7 @@ def _without_trials(shared: SharedRegression, point: Array) -> Array:
     """``(n_trials, n_options)`` probabilities on each trial, with the parameters that all others would yield.
 
     Args:
-        shared: The pooled answers and the theory.
+        shared: The pooled responses and the theory.
         point: Fitted to all of them.
     """
     probabilities, slopes = (part[0] for part in shared.slopes(point[None]))
@@ -313,7 +313,7 @@ def _without_experiments(shared: SharedRegression, ends: NDArray[np.intp]) -> Ar
 
 
 def _steps_without(point: Array, gradient: Array, information: Array) -> Array:
-    """``(n_groups, n_parameters)`` one step of Fisher scoring from a fitted point, without each group's answers.
+    """``(n_groups, n_parameters)`` one step of Fisher scoring from a fitted point, without each group's responses.
 
     Args:
         point: ``(n_parameters,)`` in the unit box; a parameter at its limit stays there.

@@ -7,7 +7,7 @@ is the standard normal distribution (parameter = quantile of the prior at Phi(z)
 
 for people, who share one population over all experiments: center 0 and spread 1 are the declared prior itself, and the
 population's median has the declared prior. A pooled experiment has one vector of parameters and a person alone has no
-population; both have the declared prior, z_uj ~ N(0, 1). Answers are independent given the parameters.
+population; both have the declared prior, z_uj ~ N(0, 1). Responses are independent given the parameters.
 
 Samplers move in offsets that are centered for each unit and parameter as far as its responses inform it, which a pilot
 finds (`fitting.pilot`); the model is the same.
@@ -85,7 +85,7 @@ Say = Callable[[str], None]
 DRAW = ("chain", "draw")
 """Axes of everything that is drawn."""
 POINTWISE_BYTES = 2**28
-"""Most memory for the log-likelihoods of all answers at all draws; beyond it draws are thinned, evenly."""
+"""Most memory for the log-likelihoods of all responses at all draws; beyond it draws are thinned, evenly."""
 BATCH_BYTES = 2**26
 """Probabilities asked of a theory at once."""
 LIMITS = SandboxLimits(wall_seconds=600.0, cpu_seconds=120.0)
@@ -118,7 +118,7 @@ def fit(
     sweeps: int = SWEEPS,
     say: Say | None = None,
 ) -> Posterior:
-    """The posterior of a theory's parameters given the answers of one or several experiments.
+    """The posterior of a theory's parameters given the responses of one or several experiments.
 
     Args:
         theory: What is fitted.
@@ -136,7 +136,7 @@ def fit(
         say: Takes statements of the method, of its rough duration and of the time left.
 
     Raises:
-        PosteriorError: The answers or settings cannot be used.
+        PosteriorError: The responses or settings cannot be used.
         TheoryError: The theory fails in NumPy.
     """
     with PosteriorInference(
@@ -161,7 +161,7 @@ class LatentDraws:
 
 
 class PosteriorInference:
-    """A theory with the processes that sample its posterior, for one or more bodies of answers to the same stimuli.
+    """A theory with the processes that sample its posterior, for one or more bodies of responses to the same stimuli.
 
     Args:
         theory, trials, sandbox, tracer, domain, gradient_free: As in `fit`.
@@ -382,10 +382,10 @@ class PosteriorInference:
         return [own[start : start + size] for start in range(0, len(own), size)]
 
     def simulate(self, values: Array, rng: np.random.Generator) -> list[list[Trials]]:
-        """Answers that people with parameters ``(n_draws, n_units, n_parameters)`` would give to what was asked.
+        """Responses that people with parameters ``(n_draws, n_units, n_parameters)`` would give to what was asked.
 
         Returns:
-            For each draw the experiments, as many answers to each trial by each unit as there are.
+            For each draw the experiments, as many responses to each trial by each unit as there are.
         """
         columns = [
             [
@@ -451,7 +451,7 @@ class PosteriorInference:
         sweeps: int = SWEEPS,
         say: Say | None = None,
     ) -> LatentDraws:
-        """Draws given answers to this inference's stimuli; falls back to the gradient-free sampler for good if need be.
+        """Draws given responses to these stimuli; falls back to the gradient-free sampler for good if need be.
 
         Raises:
             TheoryError: As `fit`.
@@ -588,7 +588,7 @@ class PosteriorInference:
         sweeps: int = SWEEPS,
         say: Say | None = None,
     ) -> Posterior:
-        """The posterior of the answers that this inference was made with; arguments as in `fit`."""
+        """The posterior of the responses that this inference was made with; arguments as in `fit`."""
         if (
             (draws is not None and draws < 2)
             or (tune is not None and tune < 0)
@@ -629,7 +629,7 @@ class PosteriorInference:
         ]
 
     def _inference_data(self, latent: LatentDraws) -> tuple[Any, ChainDiagnostics]:
-        """All draws by name, their diagnostics, and the log-likelihood of every cell with an answer."""
+        """All draws by name, their diagnostics, and the log-likelihood of every cell with a response."""
         n_chains, n_draws = latent.z.shape[:2]
         values = self.parameters(latent.z)
         posterior = self._dataset(latent)
@@ -675,7 +675,7 @@ class PosteriorInference:
     def _answered_cells(
         self, answered: Sequence[tuple[NDArray[np.intp], ...]]
     ) -> tuple[NDArray[np.int64], dict[str, Any]]:
-        """Counts ``(n_cells, n_options)`` of each cell with an answer, and its experiment, unit and trial."""
+        """Counts ``(n_cells, n_options)`` of each cell with a response, and its experiment, unit and trial."""
         sizes = [len(unit) for unit, _ in answered]
         most = max(item.n_options for item in self.trials)
         observed = np.zeros((sum(sizes), most), dtype=np.int64)

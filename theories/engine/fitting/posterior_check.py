@@ -35,7 +35,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class PredictiveCheck:
-    """One property of the answers against the same property of replicated answers."""
+    """One property of the answers against the same property of replicated responses."""
 
     experiment: str
     name: str
@@ -65,13 +65,13 @@ def posterior_predictive(
         posterior: As `theories.engine.fitting.posterior.fit` gave it for this theory and these trials.
         theory, trials, sandbox, domain: As then.
         n_replications: Draws that are used, evenly spaced.
-        seed: Decides the replicated answers.
+        seed: Decides the replicated responses.
 
     Returns:
         The posterior with a group ``posterior_predictive``, and the checks.
 
     Raises:
-        PosteriorError: The posterior is of another theory or other answers.
+        PosteriorError: The posterior is of another theory or other responses.
     """
     if posterior.digest != theory.digest or posterior.answers != digest_of(trials):
         raise PosteriorError(
@@ -151,7 +151,7 @@ def _values_of(posterior: Posterior, theory: Theory, n_units: int) -> Array:
 
 @dataclass(frozen=True)
 class RankedTheory:
-    """One theory among several, by leave-one-out prediction of cells (one unit's answers to one trial)."""
+    """One theory among several, by leave-one-out prediction of cells (one unit's responses to one trial)."""
 
     name: str
     elpd_loo: float
@@ -171,13 +171,13 @@ class RankedTheory:
 
 
 def compare(posteriors: Mapping[str, Posterior]) -> tuple[RankedTheory, ...]:
-    """Rank theories fitted to the same answers by PSIS-LOO, the best first, and weigh them by stacking.
+    """Rank theories fitted to the same responses by PSIS-LOO, the best first, and weigh them by stacking.
 
-    People's own answers to other trials stay in when a cell is left out: this is prediction of new trials for the same
+    People's responses to other trials stay in when a cell is left out: this predicts new trials for the same
     people, not of new people.
 
     Raises:
-        PosteriorError: There are fewer than two, or they are of different answers.
+        PosteriorError: There are fewer than two, or they are of different responses.
     """
     if len(posteriors) < 2:
         raise PosteriorError("comparing takes at least two posteriors.")

@@ -1,4 +1,4 @@
-"""What inference is given: whether it can take the answers, and how they are kept beside the draws."""
+"""What inference is given: whether it can take the responses, and how they are kept beside the draws."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lakatos.theories.language.theory import Theory
 
 
 def check_trials(theory: Theory, trials: Sequence[Trials], domain: Domain | None) -> None:
-    """Refuse answers from which nothing can be inferred."""
+    """Refuse responses from which nothing can be inferred."""
     check_unmixed(trials)
     if not trials or not sum(item.n_responses for item in trials):
         raise PosteriorError(

@@ -107,7 +107,7 @@ class ChainDiagnostics:
 
 @dataclass(frozen=True)
 class Posterior:
-    """Draws of a theory's parameters given answers. Made by `fit` or `load_posterior`."""
+    """Draws of a theory's parameters given responses. Made by `fit` or `load_posterior`."""
 
     theory: str
     """Name of the theory."""
@@ -118,10 +118,10 @@ class Posterior:
     """Why this method."""
     data: Any
     """An ArviZ InferenceData with the groups ``posterior``, ``sample_stats``, ``log_likelihood``, ``observed_data``,
-    ``constant_data``, and ``posterior_predictive`` once checked. A *cell* is one unit's answers to one trial."""
+    ``constant_data``, and ``posterior_predictive`` once checked. A *cell* is one unit's responses to one trial."""
     diagnostics: ChainDiagnostics
     answers: str
-    """Digest of stimuli and answers: only posteriors of the same answers can be compared."""
+    """Digest of stimuli and responses: only posteriors of the same answers can be compared."""
     layers: tuple[str, ...]
     """Protection under which the sampler ran."""
     seconds: Mapping[str, float] = field(default_factory=dict)
@@ -180,6 +180,6 @@ def stored_name(name: str) -> str:
 
 
 def digest_of(trials: Sequence[Trials]) -> str:
-    """Digest of stimuli and answers."""
+    """Digest of stimuli and responses."""
     text = json.dumps([item.to_json() for item in trials], sort_keys=True)
     return sha256(text.encode()).hexdigest()

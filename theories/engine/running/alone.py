@@ -1,7 +1,7 @@
 """Some people, or some trials, of a scored experiment are asked about again alone, in a process that knows no others.
 
-A theory sees the answers of all people of an experiment side by side, so that it is fast. One that predicts a person's
-answers from those of the others would win every comparison; so would one that knows a trial by the trials around it.
+A theory sees the responses of all people of an experiment side by side, which is fast. One that predicts a person's
+responses from those of the others would win every comparison; so would one that knows a trial by the trials around it.
 Both answer otherwise when nobody else is there, whatever the size of the experiment. Who is asked again nobody knows
 beforehand, so there is nothing to prepare for; an honest theory answers the same, and no score depends on the lot.
 """
@@ -25,7 +25,7 @@ Array = NDArray[np.float64]
 N_ALONE = 2
 """People of a call, or trials of each of its experiments, that are asked about again."""
 TOLERANCE = 1e-6
-"""Largest difference between two answers that should be the same; leaves room for rounding alone."""
+"""Largest difference between two responses that should be the same; leaves room for rounding alone."""
 
 
 def check_people_alone(
@@ -109,7 +109,7 @@ def check_trials_alone(
 
 
 def trials_of(trials: Trials, person: int) -> Trials:
-    """One person's answers, as an experiment of that person alone."""
+    """One person's responses, as an experiment of that person alone."""
     return replace(trials.of_people(np.arange(trials.n_participants) == person), n_people=1)
 
 

@@ -59,7 +59,7 @@ class TheoryCrowd:
 
         Args:
             theory: Their rule.
-            domain: Says what they see and what follows their answers.
+            domain: Says what they see and what follows their responses.
             sandbox: Where the theory runs.
             stimuli: What they are asked.
         """
@@ -141,7 +141,7 @@ def behave(
         theory, domain, sandbox, stimuli: As in `TheoryCrowd`.
         people: ``(n_participants,)`` values of each parameter.
         order: Those with the same order are simulated together.
-        rng: Decides the answers.
+        rng: Decides the responses.
         random_choice_share: Each answer is a random option with this probability.
     """
     with TheoryCrowd(theory, domain, sandbox, stimuli) as crowd:

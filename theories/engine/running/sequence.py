@@ -1,6 +1,6 @@
-"""Theories on the way through people's sequences: what each answer's probability was, given all that came before.
+"""Theories on the way through people's sequences: what each response's probability was, given all that came before.
 
-A theory that learns is fed step by step: it has predicted an answer before it is told what was answered. The same walk
+A theory that learns is fed step by step: it has predicted a response before it is told what was answered. The same walk
 with simulated answers shows what it expects of people who have not been asked yet.
 """
 
@@ -45,7 +45,7 @@ class FollowedSequences:
     probabilities: Array
     """``(n_draws, n_trials, n_options)`` of each option, averaged over those who saw the trial; even odds elsewhere."""
     own: Array
-    """``(n_participants, n_steps, n_options)`` probabilities averaged over draws, NaN after a person's last answer."""
+    """``(n_participants, n_steps, n_options)`` probabilities averaged over draws, NaN after the last response."""
     noted: Array
     """The same under one draw each, by which a person can be asked about again."""
     noted_draw: NDArray[np.int64]
@@ -67,7 +67,7 @@ class SimulatedSequences:
 def follow(
     session: TheorySession, domain: Domain, parameters: Mapping[str, Array], trials: Trials
 ) -> FollowedSequences:
-    """Predict each answer of one experiment from those before; see `follow_all`."""
+    """Predict each response of one experiment from those before; see `follow_all`."""
     return follow_all(session, domain, parameters, [trials])[0]
 
 
@@ -77,19 +77,19 @@ def follow_all(
     parameters: Mapping[str, Array],
     trials: Sequence[Trials],
 ) -> list[FollowedSequences]:
-    """Walk through people's answers, one step at a time for all of them together.
+    """Walk through people's responses, one step at a time for all of them together.
 
     Args:
         session: The theory's process; its own stimuli are not used.
         domain: Says what is shown at each step.
         parameters: ``(n_draws,)`` each.
-        trials: Experiments; single answers in the order in which they were given.
+        trials: Experiments; single responses in the order in which they were given.
 
     Returns:
         What was seen of each experiment.
 
     Raises:
-        TrialsError: The order of answers is not known.
+        TrialsError: The order of responses is not known.
         TheoryError: The theory fails.
     """
     n_draws = _n_draws(parameters)
@@ -179,7 +179,7 @@ def log_likelihood_changed(
 def follow_own_cells(
     session: TheorySession, domain: Domain, parameters: Mapping[str, Array], trials: Trials
 ) -> Array:
-    """Log-likelihood of each person's answers to each trial, where each person has parameters of their own.
+    """Log-likelihood of each person's responses to each trial, where each person has parameters of their own.
 
     Args:
         session, domain, trials: As in `follow`.
@@ -214,11 +214,11 @@ def log_likelihood_of_parts(
     trials: Trials,
     part: AnyArray,
 ) -> Array:
-    """Log-likelihood of parts of each person's answers, each given all that came before, whichever part that is of.
+    """Log-likelihood of parts of each person's responses, each given all that came before, whichever part that is of.
 
     Args:
         session, domain, parameters, trials: As in `follow`.
-        part: ``(n_rows,)`` part that each answer belongs to, from 0 on; no part has answers of two people.
+        part: ``(n_rows,)`` part that each answer belongs to, from 0 on; no part has responses of two people.
 
     Returns:
         ``(n_draws, n_parts)`` nats.
@@ -238,7 +238,7 @@ class _SequenceTable:
     stimuli: Stimuli
     """Of all experiments, one after the other."""
     trial: AnyArray
-    """``(n_participants, n_steps)`` row of the stimuli, -1 after a person's last answer."""
+    """``(n_participants, n_steps)`` row of the stimuli, -1 after a person's last response."""
     response: AnyArray
     """``(n_participants, n_steps)``."""
     feedback: Mapping[str, AnyArray]
@@ -394,7 +394,7 @@ def _steps(domain: Domain, table: _SequenceTable) -> Iterator[SequenceStep]:
 
 
 def _log_answers(p: Array, answer: AnyArray, there: AnyArray) -> Array:
-    """``(n_draws, n_participants)`` log probability of the answers of those who are there, 0 of the others."""
+    """``(n_draws, n_participants)`` log probability of the responses of those who are there, 0 of the others."""
     n_draws, n_people, n_options = p.shape
     chosen = p.reshape(n_draws, -1).take(np.arange(n_people) * n_options + answer, axis=1)
     return np.where(there, np.log(np.maximum(chosen, TINY)), 0.0)
@@ -416,16 +416,16 @@ def simulate(
     paired: bool = False,
     uniform: Array | None = None,
 ) -> SimulatedSequences:
-    """Let every draw answer and learn from its own answers.
+    """Let every draw answer and learn from its own responses.
 
     Args:
         session: The theory's process.
-        domain: Says what is shown and what follows an answer.
+        domain: Says what is shown and what follows a response.
         parameters: ``(n_draws,)`` each.
         stimuli: What can be shown.
         order: ``(n_sequences, n_steps)`` rows of ``stimuli``; every draw goes through every sequence.
-        rng: Decides the answers.
-        random_choice_share: Answers given at random, whatever the theory says.
+        rng: Decides the responses.
+        random_choice_share: Responses given at random, whatever the theory says.
         paired: Whether each draw goes through one sequence only, its own, so that results have one draw.
         uniform: ``(n_draws, n_sequences, n_steps)`` numbers between 0 and 1 that decide instead of ``rng``.
     """
@@ -465,7 +465,7 @@ def replay(
     done: SimulatedSequences,
     draws: slice = slice(None),
 ) -> Array:
-    """Probabilities along answers that were simulated before, ``(n_draws, n_sequences, n_steps, n_options)``.
+    """Probabilities along responses that were simulated before, ``(n_draws, n_sequences, n_steps, n_options)``.
 
     Args:
         session, domain, parameters, stimuli, order: As in `simulate`.
@@ -501,7 +501,7 @@ def expected(
 
     Args:
         session, domain, parameters, stimuli, rng: As in `simulate`.
-        random_choice_share: Earlier answers given at random; the probabilities are those of the theory itself.
+        random_choice_share: Earlier responses given at random; the probabilities are those of the theory itself.
         n_orders: Random orders averaged over; a sequential domain has one order.
 
     Returns:

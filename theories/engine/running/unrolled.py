@@ -1,4 +1,4 @@
-"""Walks of the grammar's theories through many answers, in machine code.
+"""Walks of the grammar's theories through many responses, in machine code.
 
 A theory's process writes out what it does in each kind of step as operations on single numbers
 (`theories.engine.sandbox.unrolled`); this computes them, person by person, with all draws side by side. Nothing of a

@@ -1,4 +1,4 @@
-"""What a generic learner sees of an answer: one row of numbers for each option, seen from that option's side."""
+"""What a generic learner sees of a response: one row of numbers for each option, seen from that option's side."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def _flattened(stimuli: Stimuli, shapes: dict[str, tuple[int, ...]]) -> Array:
 
 
 def step_columns(domain: Domain, trials: Trials) -> Array:
-    """``(n_answers, n_options, n_columns)`` what each person did and got before each answer, for one schedule.
+    """``(n_answers, n_options, n_columns)`` what each person did and got before each response, for one schedule.
 
     For each option: running means of its reward and of how often it was taken in the same state, whether it was the
     last choice there, alone and with its reward, where it has led so far, and what was got there; of declared tasks

@@ -7,7 +7,7 @@ order to predict as the other theory does. Adaptation runs both ways: a special 
 case of, not the other way round; duplicates can stand in for one another.
 
 Two theories can agree in every proportion and differ in how people differ. The level ``person`` therefore compares the
-probabilities of *pairs* of answers of one person to two trials, which proportions, the level ``mean``, say nothing of.
+probabilities of *pairs* of responses of one person to two trials, which the level ``mean`` does not use.
 """
 
 from __future__ import annotations
@@ -288,7 +288,7 @@ class _TheoryComparison:
         return remaining
 
     def _kernel(self, first: Array, second: Array) -> Array:
-        """``(n_first, n_second)`` products of people's answers, averaged over what the level compares."""
+        """``(n_first, n_second)`` products of people's responses, averaged over what the level compares."""
         product = first @ second.T
         return product if self.level == "mean" else product**2
 

@@ -25,7 +25,7 @@ def error_beyond_chance(trials: Trials, predicted: Array) -> ScoreEstimate | Non
     by up to the square root of two where the prediction is right.
 
     Args:
-        trials: Answers that taught the prediction nothing.
+        trials: Responses that taught the prediction nothing.
         predicted: ``(n_trials, n_options)`` shares, or those of `telling` alone.
 
     Returns:

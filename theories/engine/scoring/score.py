@@ -30,17 +30,17 @@ LEAST_OF_INTERVAL = 5
 ALIKE = 1e-6
 """Share of a mean gain; units that differ by less tell the same."""
 LARGEST_TABLE = 2**23
-"""People times trials times options; in larger tables of counts nearly all are 0, and answers are kept one by one."""
+"""People times trials times options; in larger tables of counts nearly all are 0, and responses are kept one by one."""
 MOST_AT_ONCE = 2**22
 """Log probabilities held at once; the rest is worked through in parts."""
 
 
 def log_likelihood(probabilities: Array, counts: Array) -> Array:
-    """Log p(answers of a participant | draw), one matrix product.
+    """Log p(responses of a participant | draw), one matrix product.
 
     Args:
         probabilities: ``(n_draws, n_trials, n_options)``.
-        counts: ``(n_participants, n_trials, n_options)`` answers.
+        counts: ``(n_participants, n_trials, n_options)`` responses.
 
     Returns:
         ``(n_draws, n_participants)`` nats.
@@ -62,7 +62,7 @@ def _parts(probabilities: Array) -> Iterator[slice]:
 
 
 def likelihood_of_answers(probabilities: Array, trials: Trials) -> Array:
-    """`log_likelihood` of an experiment's answers, however few of many trials each person was asked."""
+    """`log_likelihood` of an experiment's responses, however few of many trials each person was asked."""
     n_cells = trials.n_participants * len(trials.stimuli) * trials.n_options
     if n_cells <= LARGEST_TABLE:
         return log_likelihood(probabilities, trials.counts)
@@ -76,7 +76,7 @@ def likelihood_of_answers(probabilities: Array, trials: Trials) -> Array:
 
 @dataclass(frozen=True)
 class ExperimentEvidence:
-    """One experiment's answers as one theory's draws see them."""
+    """One experiment's responses as one theory's draws see them."""
 
     trials: Trials
     probabilities: Array
@@ -125,12 +125,12 @@ def log_predictive(evidence: ExperimentEvidence, log_weights: Array | None = Non
     """Integrate the likelihood over the population.
 
     Args:
-        evidence: Answers and the probabilities of every draw.
+        evidence: Responses and the probabilities of every draw.
         log_weights: ``(n_draws,)`` normalised log weights of the draws, or ``(n_draws, n_participants)`` where they
             differ; when None what is known of people, else even ones.
 
     Returns:
-        One score per participant; per trial when the answers are pooled, with the people's mean probability, since
+        One score per participant; per trial when the responses are pooled, with the people's mean probability, since
         pooled answers do not say which of them came from one person.
     """
     n_draws = len(evidence.probabilities)
@@ -202,7 +202,7 @@ def learn_population(
         if item.trials.pooled
     ]
     for _ in range(n_iterations):
-        # How many people, or answers, each draw is expected to stand for.
+        # How many people, or responses, each draw is expected to stand for.
         expected = np.full(n_draws, strength / n_draws)
         if likelihood.size:
             of_person = np.maximum(weights @ likelihood, 1e-300)
@@ -396,16 +396,16 @@ def ratio(totals: Array, sizes: Array) -> ScoreEstimate:
 
 
 def noise_ceiling(trials: Trials, *, pseudo_count: float = 1.0) -> ScoreEstimate | None:
-    """What the other people's answers to the same trial predict: the leave-one-person-out log score.
+    """What the other people's responses to the same trial predict: the leave-one-person-out log score.
 
-    Each answer is predicted by the proportion among all others, shrunk towards even odds by ``pseudo_count`` answers.
+    Each answer is predicted by the proportion among all others, shrunk towards even odds by ``pseudo_count`` responses.
 
     Returns:
         Nats per choice, or None where no trial was answered by two people (or twice, when pooled).
     """
     totals = trials.totals
     share = pseudo_count / trials.n_options
-    if trials.pooled:  # each answer is left out by itself
+    if trials.pooled:  # each response is left out by itself
         n_answers = totals.sum(axis=1)
         if not (n_answers > 1).any():
             return None

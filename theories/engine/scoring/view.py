@@ -1,4 +1,4 @@
-"""A theory's process as the laboratory uses it: what the theory makes of answers, and of trials nobody has answered.
+"""A theory's process as the laboratory uses it: what the theory makes of responses, and of trials nobody has answered.
 
 Theories that learn, and tasks in which steps follow one another, are walked through step by step; all others answer
 for a whole set of trials at once.
@@ -56,14 +56,14 @@ class TheoryView:
             shared: Process with these stimuli, for theories that the grammar wrote. They need not be kept from one
                 another and are not asked again alone; the submitted are checked as a stranger's.
             source: What a shared process is given in place of the theory's own text; see `Grammar.write_for`.
-            walker: Likewise, where the theory is checked as a stranger's all the same: this walks through the answers
+            walker: Likewise, where the theory is checked as a stranger's all the same: this walks through the responses
                 with ``source``, and some people are asked about again alone with the theory's own text.
         """
         self.theory, self.domain, self.stimuli, self._sandbox = theory, domain, stimuli, sandbox
         self.walks = theory.learns or domain.sequential
         self._shared, self._walker, self._source = shared, walker, source
         self._asked_again = False
-        """Whether some answers were asked for again in a process that was asked nothing else."""
+        """Whether some responses were asked for again in a process that was asked nothing else."""
         if shared is not None:
             shared.session.hold(source or theory.program.source)
             self._session = shared.session
@@ -77,7 +77,7 @@ class TheoryView:
     def evidence(
         self, parameters: Mapping[str, Array], trials: Sequence[Trials]
     ) -> list[ExperimentEvidence]:
-        """What ``(n_draws,)`` values of each parameter make of the answers to the view's trials.
+        """What ``(n_draws,)`` values of each parameter make of the responses to the view's trials.
 
         Counts do not say in what order people answered; what is expected of people in any order stands for it.
 
@@ -115,7 +115,7 @@ class TheoryView:
         ]
 
     def log_likelihood(self, parameters: Mapping[str, Array], trials: Sequence[Trials]) -> Array:
-        """``(n_draws, n_participants of all experiments)`` nats of single answers; see `evidence`."""
+        """``(n_draws, n_participants of all experiments)`` nats of single responses; see `evidence`."""
         check_unmixed(trials)
         if self.walks:
             return log_likelihood_of_all(self._session, self.domain, parameters, trials)
@@ -132,11 +132,11 @@ class TheoryView:
         trials: Sequence[Trials],
         parts: Sequence[NDArray[np.int64]],
     ) -> Array:
-        """``(n_draws, n_parts of all experiments)`` nats of parts of people's answers; see `sequence`.
+        """``(n_draws, n_parts of all experiments)`` nats of parts of people's responses; see `sequence`.
 
         Args:
             parameters: Of each draw.
-            trials: Single answers.
+            trials: Single responses.
             parts: ``(n_rows,)`` of each experiment: the part that each answer belongs to, from 0 on.
         """
         if not self.walks:
@@ -168,7 +168,7 @@ class TheoryView:
 
         Args:
             parameters: Of each draw.
-            random_choice_share: Of earlier answers, given at random.
+            random_choice_share: Of earlier responses, given at random.
         """
         if not self.walks:
             return self._answers(parameters)

@@ -48,7 +48,7 @@ from lakatos.theories.language.theory import Theory, read_program
 Array = NDArray[np.float64]
 Kind = Literal["condition", "group", "number"]
 N_POOL, WALKING_POOL = 128, 64
-"""Simulated participants of whom studies draw theirs; of theories that are walked through answers."""
+"""Simulated participants of whom studies draw theirs; of theories that are walked through responses."""
 N_SIMULATIONS = 40
 N_EXCHANGES_PLANNED = 199
 SIZE = 0.5

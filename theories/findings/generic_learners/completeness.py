@@ -1,6 +1,6 @@
 """Completeness: how much of what a generic learner predicts about people's answers a theory predicts.
 
-It is 0 for guessing and 1 for the learner, in log predictive probability of answers that taught neither anything; a
+It is 0 for guessing and 1 for the learner, in log predictive probability of responses that taught neither anything; a
 theory that knows people better than the learner is above 1.
 
 References:
@@ -92,7 +92,7 @@ class RegrettedTrial:
     row: int
     """Row in the experiment's stimuli."""
     observed: float
-    """Share of people's answers that were the last option."""
+    """Share of people's responses that were the last option."""
     theory: float
     learner: float
     gain: float

@@ -39,12 +39,12 @@ N_ROUNDS = 6
 N_TASTES = 6
 """Directions of the columns in which people may differ. With two, theories of six attributes were ahead of learners."""
 MOST_OPTIONS, ALWAYS = 40_000, 4_000
-"""Options of trials (of tasks with steps: of answers) from which the learners learn, and trials that are never too
+"""Options of trials (of tasks with steps: of responses) from which the learners learn, and trials that are never too
 many; of more, so many are drawn by lot."""
 MOST_ROWS = 2**16
 """Answers up to which all draws of a population are asked; beyond, a quarter of them."""
 MOST_PEOPLE_ROWS = 2**15
-"""Answers, of whole people, from which a population is learned."""
+"""Responses, of whole people, from which a population is learned."""
 MOST_AT_ONCE = 2**21
 """Log probabilities held at once."""
 N_POINTS = 1024
@@ -55,14 +55,14 @@ CLIP = 5.0
 
 @dataclass(frozen=True)
 class LearnerRows:
-    """Answers as a generic learner sees them."""
+    """Responses as a generic learner sees them."""
 
     columns: Array
     """``(n_cells, n_options, n_columns)``: a cell is a trial, or an answer where what came before matters."""
     available: NDArray[np.bool_]
     """``(n_cells, n_options)``."""
     cell: Rows
-    """``(n_rows,)`` of each answer, which are sorted by person."""
+    """``(n_rows,)`` of each response, which are sorted by person."""
     response: Rows
     count: Array
     person: Rows
@@ -109,7 +109,7 @@ def read_rows(domain: Domain, trials: Sequence[Trials]) -> LearnerRows:
         columns = relative(np.concatenate(trial_columns(domain, trials), axis=-1))
         cell = trial
         available = np.concatenate([item.stimuli.available(item.n_options) for item in trials])
-        # Equal answers of a person to a trial are one row.
+        # Equal responses of a person to a trial are one row.
         n_cells, n_options = columns.shape[:2]
         key = (person * n_cells + cell) * n_options + response
         _, kept, place = np.unique(key, return_index=True, return_inverse=True)
@@ -142,7 +142,7 @@ def fit_learners(columns: Array, counts: Array, seed: int, *, large: bool) -> tu
 
     Args:
         columns: ``(n_cells, n_options, n_columns)``.
-        counts: ``(n_cells, n_options)`` answers.
+        counts: ``(n_cells, n_options)`` responses.
         seed: Of everything by lot, so that the same answers make the same learners.
         large: Whether the learners are large; small ones predict better where responses are noisy.
     """
@@ -241,7 +241,7 @@ def cross_fitted(rows: LearnerRows, fold: Rows, seed: int, *, large: bool) -> Ar
 
 
 def best_followed(rows: LearnerRows, strength: Array) -> float:
-    """Log likelihood of all answers in nats, with as much weight on learners as serves them best."""
+    """Log likelihood of all responses in nats, with as much weight on learners as serves them best."""
     tastes = np.zeros((*rows.columns.shape[:2], 0))
     alike = np.zeros_like(SCALES)
     drawn = {"scale": SCALES, "lapse": alike + FOLLOWER["lapse"], "side": alike}
@@ -259,11 +259,11 @@ def better_size(rows: LearnerRows, fold: Rows, seed: int) -> tuple[Array, bool]:
 
 
 def folds_of(domain: Domain, rows: LearnerRows, kind: str) -> Rows:
-    """``(n_rows,)`` number of the group that is left out for each answer.
+    """``(n_rows,)`` number of the group that is left out for each response.
 
     Args:
         domain: Says which trials are the same but for their sides.
-        rows: All answers.
+        rows: All responses.
         kind: ``data sets``, ``experiments``, ``people`` or ``trials``.
     """
     if kind == "data sets":
@@ -334,10 +334,10 @@ def _own_tastes(tastes: Array, drawn: Mapping[str, Array]) -> Array:
 def log_answers(
     rows: LearnerRows, strength: Array, tastes: Array, drawn: Mapping[str, Array]
 ) -> Array:
-    """``(n_draws, n_people)`` log likelihood of each person's answers, nats; see `log_choices`.
+    """``(n_draws, n_people)`` log likelihood of each person's responses, nats; see `log_choices`.
 
     Args:
-        rows: The answers.
+        rows: The responses.
         strength: ``(n_rows, n_options)``.
         tastes: ``(n_cells, n_options, n_tastes)``.
         drawn: People.
@@ -353,7 +353,7 @@ def log_answers(
             log_p = log_choices(strength[part], tastes[cell], rows.available[cell], drawn)
             log_p = log_p[:, np.arange(len(cell)), response]
         log_p = log_p * rows.count[part]
-        # Answers of a person are added up, in the order in which they stand.
+        # Responses of a person are added up, in the order in which they stand.
         order = np.argsort(rows.person[part], kind="stable")
         people, first = np.unique(rows.person[part][order], return_index=True)
         found[:, people] += np.add.reduceat(log_p[:, order], first, axis=1)
@@ -378,7 +378,7 @@ def _log_of_two(
 
 
 def mean_shares(rows: LearnerRows, strength: Array, people: LearnerPopulation) -> Array:
-    """``(n_cells, n_options)`` probabilities in the population, NaN for cells without an answer."""
+    """``(n_cells, n_options)`` probabilities in the population, NaN for cells without a response."""
     total, seen = np.zeros(rows.columns.shape[:2]), np.zeros(len(rows.columns))
     for part in _parts(len(rows.cell), len(people.drawn["scale"]) * strength.shape[1]):
         cell = rows.cell[part]
@@ -396,7 +396,7 @@ def _parts(n_rows: int, per_row: int) -> list[slice]:
 
 
 def learn_population(rows: LearnerRows, strength: Array) -> LearnerPopulation:
-    """Who the people are, on top of learners that did not see the answers in question."""
+    """Who the people are, on top of learners that did not see the responses in question."""
     if rows.trials[0].pooled:
         tastes = np.zeros((*rows.columns.shape[:2], 0))
         drawn = draw_population(PEOPLE, N_POINTS, np.random.default_rng(0))
@@ -420,7 +420,7 @@ def learn_population(rows: LearnerRows, strength: Array) -> LearnerPopulation:
 
 
 def _known_people(rows: LearnerRows) -> NDArray[np.bool_]:
-    """``(n_rows,)`` answers of the people who are learned from: all, or as many by lot as are enough."""
+    """``(n_rows,)`` responses of the people who are learned from: all, or as many by lot as are enough."""
     if len(rows.cell) <= MOST_PEOPLE_ROWS:
         return np.ones(len(rows.person), dtype=bool)
     order = np.random.default_rng(0).permutation(rows.n_people)
@@ -471,7 +471,7 @@ def _tastes(rows: LearnerRows, strength: Array) -> Array:
 
 @dataclass(frozen=True)
 class LearnerPrediction:
-    """What generic learners make of answers that they did not see."""
+    """What generic learners make of responses that they did not see."""
 
     scores: list[UnitScores]
     """One of each experiment, whose units are those of a theory's scores."""
@@ -536,13 +536,13 @@ def predict_others(
 
 
 def ceiling_of_people(domain: Domain, trials: Sequence[Trials]) -> list[UnitScores] | None:
-    """What other people's answers to the same trial predict, by people who may differ: the noise ceiling.
+    """What other people's responses to the same trial predict, by people who may differ: the noise ceiling.
 
-    Each answer is predicted from the shares among all other people, shrunk towards even odds by one answer; on top
+    Each answer is predicted from the shares among all other people, shrunk towards even odds by one response; on top
     stands a population that differs in strictness, lapses, side and tastes, learned from other people.
 
     Returns:
-        Scores of each experiment, or None where answers depend on what came before, where people cannot be told
+        Scores of each experiment, or None where responses depend on what came before, where people cannot be told
         apart, or where no trial was answered by two of them.
     """
     if domain.sequential or trials[0].pooled:
@@ -566,7 +566,7 @@ def ceiling_of_people(domain: Domain, trials: Sequence[Trials]) -> list[UnitScor
 
 
 def left_out_kind(trials: Sequence[Trials]) -> str:
-    """What is left out in turn where theories are scored on the answers from which their people were learned."""
+    """What is left out in turn where theories are scored on the responses from which their people were learned."""
     if data_sets_of(item.experiment for item in trials):
         return "data sets"
     if len(trials) > 1:

@@ -62,17 +62,17 @@ SEALED = "sealed trials, everything learned from the open ones"
 
 @dataclass(frozen=True)
 class CompanyAnswers:
-    """The answers on which rivals are compared, and those that taught them."""
+    """The responses on which rivals are compared, and those that taught them."""
 
     learned: list[Trials]
     unseen: list[Trials]
-    """Sealed answers; none where parts of the learned ones are left out in turn."""
+    """Sealed responses; none where parts of the learned ones are left out in turn."""
     experiments: tuple[str, ...]
     basis: str
 
     @property
     def scored(self) -> list[Trials]:
-        """The answers that are predicted."""
+        """The responses that are predicted."""
         return self.unseen or self.learned
 
     @property
@@ -94,7 +94,7 @@ class CompanyAnswers:
 
 @dataclass(frozen=True)
 class CompanyFound:
-    """Scores of everybody on the same answers."""
+    """Scores of everybody on the same responses."""
 
     own: Mapping[Digest, list[UnitScores]]
     """Theories of the pool, the leader first."""
@@ -117,7 +117,7 @@ def answers_of_company(evidence: TheoryEvidence) -> CompanyAnswers:
 
 
 def learn_generically(domain: Domain, seed: int, answers: CompanyAnswers) -> LearnerPrediction:
-    """What generic learners make of the answers; the same seed makes the same learners."""
+    """What generic learners make of the responses; the same seed makes the same learners."""
     if not answers.unseen:
         return predict_left_out(domain, answers.learned, seed=seed)
     kind = "people" if domain.sequential else "trials"
@@ -127,7 +127,7 @@ def learn_generically(domain: Domain, seed: int, answers: CompanyAnswers) -> Lea
 def measure_company(
     evidence: TheoryEvidence, names: Sequence[Digest], artifacts: ArtifactStore
 ) -> CompletenessMeasured:
-    """How rivals predict beside published theories and learners; all are taught and tested by the same answers.
+    """How rivals predict beside published theories and learners; all are taught and tested by the same responses.
 
     Args:
         evidence: What is known of theories.

@@ -434,7 +434,7 @@ def _on_sealed(
     leader: Digest,
     rivals: Sequence[Digest],
 ) -> list[RivalComparison]:
-    """On answers that were sealed from the loop; none where there are none."""
+    """On responses that were sealed from the loop; none where there are none."""
     sealed, opened = decisive_sealed_of(theories, experiments), experiments.sealed
     if not sealed or opened is None:
         return []
@@ -455,7 +455,7 @@ def _on_frozen(
     leader: Digest,
     rivals: Sequence[Digest],
 ) -> list[RivalComparison]:
-    """On predictions that were frozen before the answers; none where a rival has none."""
+    """On predictions that were frozen before the responses; none where a rival has none."""
     advantages = {name: frozen_advantage(theories, experiments, leader, name) for name in rivals}
     frozen = {name: item for name, item in advantages.items() if item is not None}
     if not frozen or len(frozen) < len(rivals):

@@ -29,7 +29,7 @@ def weigh_exactness(
     cycle: int,
     allowed: float,
 ) -> ExactnessWeighed:
-    """The leader's frozen predictions, and its simulated people, held against the answers that came after them.
+    """The leader's frozen predictions, and its simulated people, held against the responses that came after them.
 
     Args:
         evidence: What is known of theories.

@@ -21,12 +21,12 @@ from lakatos.traces.digest import Digest
 def without_exclusions(
     evidence: TheoryEvidence, names: Sequence[Digest], tables: Mapping[str, Trials], n_excluded: int
 ) -> ExclusionSensitivity:
-    """The leader's advantage with the rules and on everybody's answers.
+    """The leader's advantage with the rules and on everybody's responses.
 
     Args:
         evidence: What the run knows.
         names: Theories, the leader first.
-        tables: Everybody's answers to the experiments from which people were excluded.
+        tables: Everybody's responses to the experiments from which people were excluded.
         n_excluded: People who were.
     """
     known = evidence.theories

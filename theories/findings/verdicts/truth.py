@@ -44,7 +44,7 @@ def compare_with_truth(
         hidden: The rule that simulated people follow.
         names: Theories, the leader first.
         rng: Draws sides, samples and people.
-        random_choices: Share of simulated people's answers given at random, beside the rule.
+        random_choices: Share of simulated people's responses given at random, beside the rule.
     """
     parts = _space(evidence.domain, evidence.terms.space, rng)
     rows = np.sort(rng.permutation(len(parts[0]))[:POOL_SAMPLED])
@@ -115,7 +115,7 @@ class ComparedProportions:
     def errors(self, theories: Mapping[Digest, Theory], *, lapse: bool) -> dict[Digest, float]:
         """Mean squared error of each theory's choice proportions against those of the rule's people.
 
-        Like is compared with like. Without lapses, those of the rule, answers that its people give at random and the
+        Like is compared with like. Without lapses, those of the rule, responses that its people give at random and the
         theory's lapses are left out together, and only where both sides have some; errors that a rule makes in other
         ways are people's behaviour, which a theory has to predict.
         """
