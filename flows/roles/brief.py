@@ -80,10 +80,10 @@ def case_of(known: RunEvidence, diagnosis: Recorded[Diagnosis]) -> CycleCase:
 
 
 def _tables_of_answers(known: RunEvidence, pair: tuple[Digest, Digest]) -> tuple[Exhibit, ...]:
-    """Answers of every experiment and what both theories predict, the newest experiment first.
+    """Responses to every experiment and the predictions of both theories, the newest experiment first.
 
-    The predictions and the first part of every experiment, then the second parts, so that all are shown where room is
-    short. Where people learn, what follows outcomes takes the place of the table of steps.
+    Where participants learn, choices after each outcome take the place of the table of steps. Levels, numbers and times
+    are shown by condition before they are shown trial by trial.
     """
     state = known.state
     tables: list[list[Exhibit]] = []
@@ -99,7 +99,16 @@ def _tables_of_answers(known: RunEvidence, pair: tuple[Digest, Digest]) -> tuple
             own.insert(0, people_on_scale(known.domain, trials, digest, name, place))
             own.insert(1, theories_on_scale(known.domain, trials, digest, shares, name))
         tables.append([own[0], predicted, *own[1:]])
-    return tuple(filter(None, chain.from_iterable(zip_longest(*tables))))
+    return first_parts_first(tables)
+
+
+def first_parts_first(experiments: Sequence[Sequence[Exhibit]]) -> tuple[Exhibit, ...]:
+    """The first exhibit of each experiment, then the second of each, so that a short context shows every experiment.
+
+    Args:
+        experiments: Exhibits of each experiment, the newest experiment first.
+    """
+    return tuple(filter(None, chain.from_iterable(zip_longest(*experiments))))
 
 
 def _scores_in(

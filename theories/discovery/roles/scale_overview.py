@@ -25,7 +25,7 @@ FEW: Final = 6
 """Outcomes up to which the share of each is shown."""
 MOST_LEVELS: Final = 4
 """Different values of a property up to which each is a condition of its own; of more, thirds are."""
-MOST_CONDITIONS, MOST_PREDICTED = 12, 5
+MOST_CONDITIONS, MOST_CONDITIONS_OF_THEORY = 12, 5
 """Conditions of which responses are shown, beside all trials together, and predictions of each theory."""
 LEAST: Final = 20
 """Responses from which on quantiles are shown."""
@@ -71,7 +71,7 @@ def theories_on_scale(
     """
     n = trials.totals.sum(axis=1)[:, None]
     value = {
-        of: _by_condition(domain, trials, shares * n, MOST_PREDICTED)
+        of: _by_condition(domain, trials, shares * n, MOST_CONDITIONS_OF_THEORY)
         for of, shares in predicted.items()
     }
     facts = tuple(
