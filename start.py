@@ -18,6 +18,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn
@@ -48,9 +49,10 @@ NEEDED_MB = {"run": 1400, "test": 1800}
 CHECKS = (
     ("ruff", "check", "."),
     ("ruff", "format", "--check", "."),
-    ("mypy",),
     ("lint-imports",),
 )
+TYPES = ("mypy",)
+"""Takes minutes on one processor the first time, so it runs beside the tests."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -92,19 +94,36 @@ def test(arguments: Sequence[str]) -> int:
         else ["-n", "3", "--dist", "loadfile"]
     )
     failed = []
-    for check in (*CHECKS, ("pytest", *workers, *selected, *arguments)):
-        print(f"== {shlex.join(check)}", flush=True)
-        program, *options = check
-        status = subprocess.run(
-            [str(PYTHON), str(PROGRAMS / program), *options] if program != "ruff" and os.name != "nt" else
-            [str(PROGRAMS / program), *options],
-            cwd=ROOT, env=clean_environment(), check=False,
-        ).returncode  # fmt: skip
+
+    def note_failure(check: Sequence[str], status: int) -> None:
         if status:
             failed.append(check[0] if len(check) == 1 else f"{check[0]} {check[1]}")
+
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as words:
+        types = subprocess.Popen(
+            command_of(TYPES), cwd=ROOT, env=clean_environment(), stdout=words, stderr=words
+        )
+        try:
+            for check in (*CHECKS, ("pytest", *workers, *selected, *arguments)):
+                print(f"== {shlex.join(check)}", flush=True)
+                command = command_of(check)
+                note_failure(check, subprocess.call(command, cwd=ROOT, env=clean_environment()))
+        except BaseException:
+            types.kill()
+            raise
+        note_failure(TYPES, types.wait())
+        words.seek(0)
+        print(f"== {shlex.join(TYPES)}\n{words.read()}", end="", flush=True)
     if failed:
         print(f"start.py: failed: {', '.join(failed)}", file=sys.stderr)
     return 1 if failed else 0
+
+
+def command_of(check: Sequence[str]) -> list[str]:
+    """The command that starts a program of the environment."""
+    program, *options = check
+    with_python = program != "ruff" and os.name != "nt"
+    return [*([str(PYTHON)] if with_python else []), str(PROGRAMS / program), *options]
 
 
 def build_site(arguments: Sequence[str]) -> int:
