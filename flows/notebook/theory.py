@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from lakatos.domains import open_domain
 from lakatos.experiments.adoption.adopt import stimuli_of_table
 from lakatos.experiments.adoption.describe import describe_table
-from lakatos.experiments.task import Domain, Stimuli
+from lakatos.experiments.task import Domain, Stimuli, Trials
 from lakatos.flows.argument import Argument, Columns, RunsFolder, Workers
 from lakatos.flows.notebook.answers import PeoplesAnswers, table_of
 from lakatos.flows.notebook.asked import Answers, names_run, read_asked
@@ -48,10 +48,16 @@ from lakatos.flows.notebook.time_left import TimeLeft
 from lakatos.flows.report.plot_style import write_figure
 from lakatos.theories.engine.laboratory import Laboratory
 from lakatos.theories.engine.sandbox.likelihoods import CALL_SECONDS
-from lakatos.theories.engine.scoring.score import UnitScores, mean_score, paired_difference
+from lakatos.theories.engine.scoring.draws import could_change_order, most_draws
+from lakatos.theories.engine.scoring.score import (
+    UnitScores,
+    chance_of_difference,
+    mean_score,
+    paired_difference,
+)
 from lakatos.theories.errors import TheoryError
 from lakatos.theories.language.family import find_family
-from lakatos.theories.language.prior import Prior
+from lakatos.theories.language.prior import Prior, n_free_parameters
 from lakatos.theories.language.theory import Theory, read_program
 
 Array = NDArray[np.float64]
@@ -145,15 +151,12 @@ def score(
                 left_out(name, people, named=named)
                 continue
             fitted[name] = form.with_people(people, pooled=is_pooled(known))
-        n_draws = draws_for(fitted.values(), known.domain)
-        done = TimeLeft("theories scored", len(fitted))
-        found = laboratory.scores_of(list(fitted.values()), trials, n_draws, done)
-    scores: dict[str, list[UnitScores]] = {}
-    for name, own in zip(fitted, found, strict=True):
-        if isinstance(own, TheoryError):
-            left_out(name, own, named=named)
-            continue
-        scores[name] = [item.left_out for item in own]
+        scores: dict[str, list[UnitScores]] = {}
+        for name, own in scores_with_enough_draws(laboratory, fitted, trials).items():
+            if isinstance(own, TheoryError):
+                left_out(name, own, named=named)
+                continue
+            scores[name] = own
     for name, rival in are_predictors(rivals).items():
         scores[name] = scores_of_predictor(name, rival, trials)
     scores |= scores_of_functions(functions, answers, known, seconds)
@@ -325,13 +328,60 @@ def people_s_choices(
     return _choices(theory, conditions, domain, columns, n_draws)[2]
 
 
+def scores_with_enough_draws(
+    laboratory: Laboratory, fitted: Mapping[str, Theory], trials: Sequence[Trials]
+) -> dict[str, list[UnitScores] | TheoryError]:
+    """Scores of fitted theories in each experiment, from so many draws that their number decides about no leader.
+
+    Draws are raised for the leader and for those that other draws could put ahead of it. A theory that fails with
+    more draws keeps its score with fewer.
+    """
+    n_draws = draws_for(fitted.values(), laboratory.domain)
+    most = most_draws(
+        sum(len(item.stimuli) for item in trials),
+        sum(item.n_participants for item in trials),
+        walks=laboratory.domain.sequential or any(item.learns for item in fitted.values()),
+    )
+    scores: dict[str, list[UnitScores] | TheoryError] = {}
+    wanted = list(fitted)
+    while wanted:
+        done = TimeLeft(f"theories scored with {n_draws} draws", len(wanted))
+        found = laboratory.scores_of([fitted[name] for name in wanted], trials, n_draws, done)
+        for name, own in zip(wanted, found, strict=True):
+            if not isinstance(own, TheoryError):
+                scores[name] = [item.left_out for item in own]
+            else:
+                scores.setdefault(name, own)
+        known = {name: own for name, own in scores.items() if not isinstance(own, TheoryError)}
+        n_draws *= 4
+        wanted = decided_by_chance(known) if n_draws <= most else []
+    return scores
+
+
+def decided_by_chance(scores: Mapping[str, Sequence[UnitScores]]) -> list[str]:
+    """The leader and the theories whose order with it other draws could change; empty where there are none."""
+    if not scores:
+        return []
+    leader = max(scores, key=lambda name: mean_score(scores[name]).value)
+    unclear = [
+        name
+        for name, own in scores.items()
+        if name != leader
+        and could_change_order(
+            paired_difference(scores[leader], own), chance_of_difference(scores[leader], own)
+        )
+    ]
+    return [leader, *unclear] if unclear else []
+
+
 def _score_table(
     scores: Mapping[str, Sequence[UnitScores]],
     theories: Mapping[str, Theory],
     n_parameters: Mapping[str, int],
 ) -> pd.DataFrame:
     """A row for each theory, the best first; of a likelihood function, its number of parameters is given."""
-    sizes = {name: len(item.priors) for name, item in theories.items()} | dict(n_parameters)
+    sizes = {name: n_free_parameters(item.priors) for name, item in theories.items()}
+    sizes |= n_parameters
     order = sorted(scores, key=lambda name: -mean_score(scores[name]).value)
     rows = [
         {

@@ -6,7 +6,6 @@ has the figures, the Methods paragraph and the limitations. Like the report, it 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -26,7 +25,7 @@ from lakatos.theories.engine.record import CompletenessMeasured, TheoryCompleten
 from lakatos.theories.engine.scoreboard import TheoryStanding
 from lakatos.theories.engine.scoring.score import UNKNOWN
 from lakatos.theories.findings.verdicts.company import SCALE
-from lakatos.theories.language.prior import Prior
+from lakatos.theories.language.prior import n_free_parameters
 from lakatos.traces.digest import Digest
 
 SUMMARY_FILE: Final = "summary.html"
@@ -91,11 +90,6 @@ def render_summary(reading: RunReading, report: str) -> str:
         "style": Markup("").join(Markup((TEMPLATES / name).read_text("utf-8")) for name in STYLES),
     }
     return environment.get_template("summary.html").render(context)
-
-
-def n_free_parameters(priors: Mapping[str, Prior]) -> int:
-    """Parameters on which the prediction of some presented trial depends."""
-    return sum(not prior.idle for prior in priors.values())
 
 
 def comparison_lines(

@@ -26,6 +26,7 @@ from lakatos.theories.engine.record import (
     UnitLogPredictives,
 )
 from lakatos.theories.engine.scoreboard import Scoreboard, advantage_on
+from lakatos.theories.engine.scoring import draws
 from lakatos.theories.engine.scoring.score import UnitScores, proportion_error, telling
 from lakatos.theories.errors import TheoryError
 from lakatos.theories.language.prior import Prior, learned_ends
@@ -36,17 +37,6 @@ from lakatos.traces.wording import plural
 
 P = TypeVar("P", bound=LearnedPopulation)
 POSITION: Final = {"engine": ENGINE}
-LARGEST_CHANCE: Final = 0.25
-"""Monte Carlo error of a difference that decides, in standard errors."""
-CLEAR: Final = 4.0
-"""Standard errors beyond which a difference is decided whatever chance did."""
-MOST_DRAWS: Final = 2**13
-MOST_WALKED: Final = 2**10
-"""Maximum number of draws of theories that are walked through responses one by one."""
-MOST_CELLS: Final = 2**22
-"""Draws times trials of one response."""
-MOST_PERSON_DRAWS: Final = 2**24
-"""Draws times people, of which some ten numbers are held at once."""
 
 
 @task(name="score")
@@ -159,31 +149,23 @@ def too_few_draws(evidence: RunEvidence) -> tuple[int, list[Digest]] | None:
 
 
 def decided_by_chance(board: Scoreboard) -> list[Digest]:
-    """The leader and those whose order with it the draws of people could change; empty where all is clear.
-
-    A decision between two theories may rest on their difference if its Monte Carlo error is a quarter of its standard
-    error at most, or if the difference is far larger than its standard error.
-    """
+    """The leader and those whose order with it the draws of people could change; empty where all is clear."""
     unclear = [
         line.theory
         for line in board.standings[1:]
-        if abs(line.behind.value) < CLEAR * line.behind.standard_error
-        and line.chance > LARGEST_CHANCE * line.behind.standard_error
+        if draws.could_change_order(line.behind, line.chance)
     ]
     return [board.leader.theory, *unclear] if unclear else []
 
 
 def most_draws(evidence: RunEvidence, names: Sequence[Digest]) -> int:
-    """So many that one response of a theory, and what it says of all people, stay small; fewer for walks."""
-    if evidence.domain.sequential or any(evidence.theory(name).learns for name in names):
-        return MOST_WALKED
-    n_trials = sum(
-        len(evidence.trials(name).stimuli) for name in evidence.state.experiments.collected
+    """The limit for some theories on the experiments so far."""
+    trials = [evidence.trials(name) for name in evidence.state.experiments.collected]
+    return draws.most_draws(
+        sum(len(item.stimuli) for item in trials),
+        sum(item.n_participants for item in trials),
+        walks=evidence.domain.sequential or any(evidence.theory(name).learns for name in names),
     )
-    n_people = sum(
-        evidence.trials(name).n_participants for name in evidence.state.experiments.collected
-    )
-    return min(MOST_DRAWS, MOST_CELLS // n_trials, MOST_PERSON_DRAWS // n_people)
 
 
 async def _score_all(

@@ -117,6 +117,11 @@ class Prior:
         )
 
 
+def n_free_parameters(priors: Mapping[str, Prior]) -> int:
+    """Number of parameters on which the prediction of some presented trial depends."""
+    return sum(not prior.idle for prior in priors.values())
+
+
 def learned_ends(priors: Mapping[str, Prior]) -> dict[str, tuple[float, float]]:
     """Center and spread of each distribution that answers taught, as records keep them; without idle parameters."""
     return {name: (prior.center, prior.spread) for name, prior in priors.items() if not prior.idle}

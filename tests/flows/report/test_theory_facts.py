@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from lakatos.flows.report.theory_facts import prior_words
-from lakatos.flows.report.two_pages import n_free_parameters
-from lakatos.theories.language.prior import Prior
+from lakatos.theories.language.prior import Prior, n_free_parameters
 
 
 def test_a_centre_at_a_limit_is_stated_with_the_limit() -> None:

@@ -22,13 +22,10 @@ from lakatos.flows.report.report import write_report
 from lakatos.flows.run.progress import CampaignProgress, ProgressEvent
 from lakatos.flows.run.records import CycleClosed
 from lakatos.flows.run.run import Run, create_run, open_run, started
-from lakatos.flows.stages import score as stage
 from lakatos.flows.stages.close import close_cycle
 from lakatos.flows.stages.collect import collect, recruit
 from lakatos.flows.stages.preregister import preregister
 from lakatos.flows.stages.score import (
-    MOST_DRAWS,
-    MOST_WALKED,
     decided_by_chance,
     most_draws,
     score,
@@ -39,6 +36,7 @@ from lakatos.flows.stages.verdict.conclude import _say_of_failed_leaders
 from lakatos.judges.judge import Verdict, VerdictResolved
 from lakatos.theories.engine.record import ENGINE, TheoryAdmitted, TheoryChecked, TheoryScored
 from lakatos.theories.engine.scoreboard import Scoreboard, TheoryStanding
+from lakatos.theories.engine.scoring import draws
 from lakatos.theories.engine.scoring.score import ScoreEstimate, log_predictive, proportion_error
 from lakatos.theories.language.theory import TheoryProgram, read_program
 from lakatos.traces.digest import Digest, digest_of
@@ -178,8 +176,8 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ScoredRun]:
 
 def allow_little_chance(patch: pytest.MonkeyPatch) -> None:
     """Have chance count where it is less than usual."""
-    patch.setattr(stage, "LARGEST_CHANCE", 0.1)
-    patch.setattr(stage, "CLEAR", np.inf)
+    patch.setattr(draws, "LARGEST_CHANCE", 0.1)
+    patch.setattr(draws, "CLEAR", np.inf)
 
 
 def test_every_rival_is_scored_on_every_experiment_with_the_people_of_its_newest_fit(done):
@@ -243,11 +241,11 @@ def test_what_was_frozen_stays_when_only_the_fit_is_newer(done):
 
 def test_draws_are_raised_fourfold_until_chance_decides_nothing(done, monkeypatch):
     allow_little_chance(monkeypatch)
-    draws = [[item.record.n_draws for item in own] for own in done.found.scored]
-    for own in draws:
+    used = [[item.record.n_draws for item in own] for own in done.found.scored]
+    for own in used:
         assert own == sorted(own)
         assert sorted(set(own)) == [N_DRAWS * 4**step for step in range(len(set(own)))]
-    most = max(draws[-1])
+    most = max(used[-1])
     assert most > N_DRAWS
     assert {item.record.n_draws for item in done.run.state.theories.scores.values()} == {most}
     assert decided_by_chance(done.run.state.board()) == []
@@ -257,8 +255,8 @@ def test_draws_are_raised_fourfold_until_chance_decides_nothing(done, monkeypatc
 def test_draws_are_raised_up_to_the_limit_and_for_those_who_have_fewer(done, monkeypatch):
     run, names = done.run, list(done.run.state.theories.checked)
     wanted_draws = 4 * max(item.record.n_draws for item in run.state.theories.scores.values())
-    monkeypatch.setattr(stage, "LARGEST_CHANCE", 0.0)
-    monkeypatch.setattr(stage, "MOST_DRAWS", wanted_draws)
+    monkeypatch.setattr(draws, "LARGEST_CHANCE", 0.0)
+    monkeypatch.setattr(draws, "MOST_DRAWS", wanted_draws)
     n_draws, more = too_few_draws(run.evidence)
     assert (n_draws, sorted(more)) == (wanted_draws, sorted(names))
     # One of the two has enough already, on one experiment only at first.
@@ -276,14 +274,14 @@ def test_draws_are_raised_up_to_the_limit_and_for_those_who_have_fewer(done, mon
         monkeypatch.setattr(run, "state", state)
         n_draws, more = too_few_draws(run.evidence)
         assert (n_draws, sorted(more)) == (wanted_draws, wanted)
-    monkeypatch.setattr(stage, "MOST_DRAWS", wanted_draws - 1)
+    monkeypatch.setattr(draws, "MOST_DRAWS", wanted_draws - 1)
     assert too_few_draws(run.evidence) is None
 
 
 def test_so_many_are_drawn_at_most_that_one_answer_stays_small(done, monkeypatch):
     names = list(done.run.state.theories.checked)
-    assert most_draws(done.run.evidence, names) == MOST_DRAWS == 8192
-    monkeypatch.setattr(stage, "MOST_CELLS", 165)
+    assert most_draws(done.run.evidence, names) == draws.MOST_DRAWS == 8192
+    monkeypatch.setattr(draws, "MOST_CELLS", 165)
     assert most_draws(done.run.evidence, names) == 165 // (2 * N_TRIALS)
 
 
@@ -291,7 +289,7 @@ def test_fewer_people_of_theories_that_learn_are_drawn(tmp_path):
     with create_run(small_study(**SETTINGS), tmp_path / "run", n_workers=1) as run:
         run.record(started(run.config), name="start")
         names = [admit(run, source) for source in (ALONE, LEARNER)]
-        assert most_draws(run.evidence, names) == MOST_WALKED == 1024
+        assert most_draws(run.evidence, names) == draws.MOST_WALKED == 1024
 
 
 @pytest.mark.parametrize(
@@ -471,8 +469,8 @@ async def carry_on_at_ends(run: Run) -> list[Recorded[TheoryScored]]:
 
 
 def test_a_score_with_fewer_draws_is_kept_where_more_of_them_fail(tmp_path, monkeypatch):
-    monkeypatch.setattr(stage, "LARGEST_CHANCE", 0.0)
-    monkeypatch.setattr(stage, "CLEAR", np.inf)
+    monkeypatch.setattr(draws, "LARGEST_CHANCE", 0.0)
+    monkeypatch.setattr(draws, "CLEAR", np.inf)
     notes = KeptNotes()
     with create_run(small_study(**SETTINGS), tmp_path / "run", progress=notes, n_workers=1) as run:
         found = asyncio.run(carry_on_at_ends(run))

@@ -1,0 +1,47 @@
+"""`score` raises draws where their number could decide which theory leads, as campaigns do."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from lakatos.flows.notebook.theory import decided_by_chance
+from lakatos.theories.engine.scoring.draws import could_change_order, most_draws
+from lakatos.theories.engine.scoring.score import ScoreEstimate, UnitScores
+
+
+def scores(*log_predictive: float, chance: float = 0.0) -> list[UnitScores]:
+    """Of participants with one choice each, in one experiment."""
+    return [UnitScores(np.array(log_predictive), np.ones(len(log_predictive)), chance)]
+
+
+def test_draws_are_raised_for_the_leader_and_for_those_that_chance_could_put_ahead() -> None:
+    # The difference is 0.1 with a standard error of 0.1; its Monte Carlo error is 0.03 or 0.02.
+    leader = scores(-0.5, -0.5, -0.5)
+    close = (-0.5, -0.5, -0.8)
+    behind = scores(-1.5, -1.5, -1.8, chance=0.03)
+    assert decided_by_chance({"a": leader, "b": scores(*close, chance=0.03)}) == ["a", "b"]
+    assert decided_by_chance({"a": leader, "b": scores(*close, chance=0.02)}) == []
+    assert decided_by_chance({"a": leader, "b": scores(*close, chance=0.03), "c": behind}) == [
+        "a",
+        "b",
+    ]
+    assert decided_by_chance({"a": leader}) == []
+    assert decided_by_chance({}) == []
+
+
+@pytest.mark.parametrize(
+    ("value", "chance", "could"),
+    [(0.39, 0.026, True), (0.39, 0.025, False), (0.4, 1.0, False), (-0.39, 0.026, True)],
+)
+def test_an_order_could_change_within_four_standard_errors_by_a_quarter_of_one(
+    value: float, chance: float, could: bool
+) -> None:
+    assert could_change_order(ScoreEstimate(value, 0.1), chance) is could
+
+
+def test_so_many_are_drawn_at_most_that_a_response_stays_small() -> None:
+    assert most_draws(100, 100, walks=False) == 8192
+    assert most_draws(2**12, 100, walks=False) == 2**10
+    assert most_draws(100, 2**14, walks=False) == 2**10
+    assert most_draws(100, 100, walks=True) == 1024
