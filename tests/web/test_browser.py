@@ -674,6 +674,9 @@ def test_a_signal_is_judged_on_a_scale_of_six(browser, serve, tmp_path):
             "[...document.querySelectorAll('.options button')].map(item => !item.disabled)"
         )
         assert [label for label, own in zip(labels, free, strict=True) if own] == [-3, -2, -1, 1, 2, 3]  # fmt: skip
+        assert page.locator(".options button:visible").all_inner_texts() == [
+            "No: 3", "No: 2", "No: 1", "Yes: 1", "Yes: 2", "Yes: 3",
+        ]  # fmt: skip
         n_orange = page.locator('.picture circle[fill="#e07b00"]').count()
         given.append({50: -3, 60: 2, 70: 3}[n_orange])
         answer(page, labels.index(given[-1]))

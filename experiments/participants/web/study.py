@@ -253,6 +253,14 @@ def available(experiment: PageExperiment, step: PageStep) -> tuple[bool, ...]:
     return tuple(bool(option) for option in np.asarray(free)[step.row])
 
 
+def offered(experiment: PageExperiment, step: PageStep) -> tuple[bool, ...]:
+    """Options that can be chosen in some trial; the page shows no others, such as categories beyond a scale."""
+    free = experiment.stimuli_of(step).arrays.get("available") if step.has_choice else None
+    if step.kind == "check" or free is None:
+        return (True,) * len(available(experiment, step))
+    return tuple(bool(option) for option in np.asarray(free).any(axis=0))
+
+
 def game_begins(steps: Sequence[PageStep], position: int) -> int:
     """Where the steps begin that what was done before ``position`` bears on: practice and what counts are apart."""
     first = next(place for place, step in enumerate(steps) if step.kind == "trial")

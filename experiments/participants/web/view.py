@@ -21,6 +21,7 @@ from lakatos.experiments.participants.web.study import (
     PageStep,
     available,
     condition_at,
+    offered,
     plan_of,
     seen,
 )
@@ -290,8 +291,10 @@ def _step(session: PageSession, position: int, step: PageStep) -> dict[str, Any]
     stimuli, row = experiment.stimuli_of(shown_step), shown_step.row
     labels = labels_at(experiment, texts, stimuli, row)
     options = [
-        {"label": label, "available": free}
-        for label, free in zip(labels, available(experiment, step), strict=True)
+        {"label": label, "available": free, "offered": ever}
+        for label, free, ever in zip(
+            labels, available(experiment, step), offered(experiment, step), strict=True
+        )
     ]
     is_next = position == session.position and not is_check
     if is_next:
@@ -349,7 +352,7 @@ def _block_begins(
         "question": own.line("heading", language, settings.language) or words["block_heading"],
         "picture": "",
         "notices": [*lines, *_manner(changed, words)],
-        "options": [{"label": words["go_on"], "available": True}],
+        "options": [{"label": words["go_on"], "available": True, "offered": True}],
     }
 
 
@@ -363,7 +366,7 @@ def _rest(session: PageSession, step: PageStep, words: Texts) -> dict[str, Any]:
     )
     over = [words["practice_over"], words["practice_next"]]
     heading, lines = (words["break_heading"], [said]) if step.row else (over[0], over[1:])
-    options = [{"label": words["go_on"], "available": True}]
+    options = [{"label": words["go_on"], "available": True, "offered": True}]
     return {
         "kind": "break",
         "number": 0,

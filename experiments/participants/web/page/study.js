@@ -329,7 +329,7 @@
         const name = (flow.own_keys?.[place] ?? String(place + 1)).toUpperCase();
         const key = make("kbd", { textContent: name, attributes: { "aria-hidden": "true" } });
         const hasKey = flow.own_keys?.length || step.options.length <= 9;
-        const made = make("button", { type: "button", disabled: !option.available }, option.label, ...(hasKey ? [key] : []));
+        const made = make("button", { type: "button", disabled: !option.available, hidden: !option.offered }, option.label, ...(hasKey ? [key] : []));
         if (hasKey) made.setAttribute("aria-keyshortcuts", name);
         return made;
       });
