@@ -39,7 +39,7 @@ async def run_cycle(run: Run, cycle: int) -> Recorded[CycleClosed] | AnswersAwai
             break
         asked = standing(run, cycle, number) or await ask(run, cycle, number)
         if asked is None:
-            stop = "no affordable experiment tells the leading theories apart; the refused design says why"
+            stop = "no affordable experiment distinguishes the leading theories; the refused design says why"
             break
         collected = await collect(run, cycle, asked.plan, asked.recruited)
         if isinstance(collected, AnswersAwaited):

@@ -467,7 +467,7 @@ def people_budget(
                 found.experiment in asked and config.source.one_by_one
             ):
                 if found.n_participants > asked[found.experiment]:
-                    wrong.append(f"{found.n_participants} people were asked for {found.experiment}, and "
+                    wrong.append(f"{found.n_participants} participants were recruited for {found.experiment}, and "
                                  f"{asked[found.experiment]} were preregistered")  # fmt: skip
             case MoreAsked() as found if found.preregistered:
                 more[found.experiment] += found.n_more
@@ -476,7 +476,7 @@ def people_budget(
                                  f"{config.exclusions.replacements} may be")  # fmt: skip
             case MoreAsked() as found:
                 by_hand += found.n_more
-    fine = f"{plural(len(asked), 'experiment')} asked no more people than preregistered"
+    fine = f"{plural(len(asked), 'experiment')} recruited no more participants than preregistered"
     return finding(
         "people budget",
         wrong,

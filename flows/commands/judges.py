@@ -38,7 +38,7 @@ def judges_list() -> Iterator[Shown]:
     Examples:
         $ lakatos judges list
     """
-    table = Table("name", "kind", "what it asks", "panel")
+    table = Table("name", "kind", "question", "panel")
     for name in RUBRICS:
         table.add_row(
             name, "rule", "is the lead more than its parameters would gain by fitting", "always"

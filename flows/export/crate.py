@@ -215,7 +215,7 @@ def _author(author: str) -> tuple[str, dict[str, Any]]:
         "@id": "#author",
         "@type": "Organization",
         "name": "Not named",
-        "description": "Whoever ran the study",
+        "description": "The researchers who ran the study",
     }
     return "#author", unnamed
 

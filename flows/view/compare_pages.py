@@ -101,8 +101,8 @@ def compared_plot(
     return plot(
         "compared",
         f"Share that chooses {option}, by both theories, trial by trial",
-        x=f"{tags[0]} says",
-        y=f"{tags[1]} says",
+        x=f"predicted by {tags[0]}",
+        y=f"predicted by {tags[1]}",
         x_range=(0, 1),
         y_range=(0, 1),
         dots=dots,

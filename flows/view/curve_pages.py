@@ -349,7 +349,7 @@ def parameters_part(look: RunMoment, digest: Digest) -> dict[str, Any] | None:
     theory = look.theory(digest)
     reason = ""
     if theory.learns or look.domain.sequential:
-        reason = "What it says depends on what came before, so that a trial alone has no curve."
+        reason = "Its predictions depend on earlier trials, so a single trial has no curve."
     elif not theory.priors:
         reason = "It has no parameters."
     elif not look.state.experiments.collected:

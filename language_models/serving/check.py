@@ -115,7 +115,7 @@ async def check(
         context = ready.context_tokens
         findings = [
             ServingFinding(
-                "", "model", "works", f"{settings.model}, context {context or 'not told'}"
+                "", "model", "works", f"{settings.model}, context {context or 'not reported'}"
             )
         ]
         if ready.probe is not None:
@@ -343,7 +343,7 @@ async def _try(
         text += f"; /metrics: {hits:.0f} of {asked:.0f} hit" if after else ""
         found.append(ServingFinding(shape.role, "prefix cache", "works", text))
     else:
-        text = "no hit on the second sending" if after else "the server says nothing about it"
+        text = "no hit on the second sending" if after else "the server does not report it"
         found.append(
             ServingFinding(shape.role, "prefix cache", "partly" if after else "unknown", text)
         )
@@ -411,4 +411,4 @@ async def _version(settings: ModelSettings, client: httpx.AsyncClient) -> str:
         response = await client.get(settings.base_url.rstrip("/").removesuffix("/v1") + "/version")
         return f"vLLM {response.json()['version']}"
     except (httpx.HTTPError, ValueError, KeyError, TypeError):
-        return "not told"
+        return "not reported"

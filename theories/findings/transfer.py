@@ -185,9 +185,9 @@ def transfer(
     others = sorted(others, key=lambda item: -mean_score(item[1]).value)
     textbook, left_out = [], ""
     if trials[0].pooled:
-        left_out = "people cannot be told apart in these answers, so that none can be predicted from their own"
+        left_out = "participants cannot be distinguished in these responses, so none can be predicted from their own"
     elif min(_halves_of(item)[1].min() for item in trials) < 2:
-        left_out = "somebody gave a single answer, which has no second half"
+        left_out = "a participant gave a single response, which has no second half"
     else:
         ways[BY_PERSON] = person_by_person(theory, trials, laboratory, n_draws)
         for best, _ in others[:1]:

@@ -46,7 +46,7 @@ async def judge(run: Run, cycle: int, found: Recorded[SearchFinished]) -> list[R
     fresh = await _check_submissions(run, cycle, found)
     await score(run, cycle, fresh)
     if run.config.judges.panel == "none":
-        unasked = "nobody is asked whether it is worth it"
+        unasked = "no judge decides whether a test is worth its cost"
         for name in fresh:
             await _admit(run, cycle, name, unasked, [run.state.theories.checked[name].digest])
         return []
@@ -175,7 +175,9 @@ async def compare(run: Run, cycle: int, candidate: Digest) -> Recorded[TheoryCom
             near=tuple(near),
             twin=twin,
             simpler=twin is not None and size[candidate] < size[twin],
-            text=found.sentence if found else "predicts otherwise on trials that were not asked.",
+            text=found.sentence
+            if found
+            else "predicts otherwise on trials that were not presented.",
         )
 
     inputs = [run.state.theories.checked[name].digest for name in (candidate, *near)]

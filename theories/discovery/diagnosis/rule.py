@@ -530,7 +530,7 @@ SEQUENCE_RULES = (
         "drift", "side_drift", "side_drift", "half",
         "participants chose {option} {size} in the second half of their responses than in the first, "
         "beyond what "
-        "{name} says",
+        "{name} predicts",
         lambda corrector: corrector.fixed(correction.side_drift),
     ),
     SequenceRule(

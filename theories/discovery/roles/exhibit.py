@@ -184,7 +184,7 @@ def theory_exhibit(theory: Theory, title: str, beside: Exhibit | None = None) ->
 def estimate_in_words(prior: Prior) -> str:
     """What was learned of a parameter, and whether it lies at an end of its declared range."""
     if prior.idle:
-        return "nothing: no trial that was asked depends on it"
+        return "nothing: no presented trial depends on it"
     ends = prior.latent(np.array([prior.low, prior.high]))
     spread = "" if np.isnan(prior.spread) else f", people differ by {rounded(prior.spread)}"
     scale = " on the log scale" if prior.is_log else ""

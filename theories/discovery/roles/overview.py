@@ -177,9 +177,13 @@ def _theory_scored(theory: str, score: TheoryScored, name: str) -> tuple[str, li
 def _said_once(trials: Trials) -> list[str]:
     """What the first part says of an experiment's answers as a whole."""
     best = rounded(_best_of_shares(trials))
-    lines = [f"who knew these shares, and nothing of single people, would score {best}"]
+    lines = [
+        f"a prediction of exactly these shares, the same for every participant, would score {best}"
+    ]
     if trials.pooled:
-        counted = f"answers are counts over {trials.n_people} people, who cannot be told apart"
+        counted = (
+            f"responses are counts over {trials.n_people} participants, who cannot be distinguished"
+        )
         lines.insert(0, counted)
     return lines
 

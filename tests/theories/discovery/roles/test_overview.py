@@ -177,7 +177,7 @@ def test_a_table_says_what_shares_alone_would_score_and_whether_people_can_be_to
         (part,) = table_exhibits(DOMAIN, table, DIGEST, "2.1", 1)
         text = "\n".join(part.value)
         assert f"would score {-np.log(2) / 2:.3g}" in text
-        assert ("counts over 4 people, who cannot be told apart" in text) is told
+        assert ("counts over 4 participants, who cannot be distinguished" in text) is told
 
 
 def test_of_pooled_answers_nothing_is_said_about_people() -> None:
