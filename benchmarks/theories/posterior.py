@@ -238,6 +238,7 @@ def main() -> None:
     options.add_argument(
         "--each", type=int, default=3, help="theories of each kind of task, by default"
     )
+    options.add_argument("--kinds", nargs="*", default=list(FAMILIES), help="of task, by default")
     options.add_argument("--out", type=Path, default=OUT)
     chosen = options.parse_args()
     result: dict[str, Any] = json.loads(chosen.out.read_text()) if chosen.out.exists() else {}
@@ -257,7 +258,8 @@ def main() -> None:
         if chosen.only in (None, "defaults"):
             defaults: list[dict[str, Any]] = result.get("defaults", [])
             done = {(item["domain"], item["theory"]) for item in defaults}
-            for domain, family in FAMILIES.items():
+            for domain in chosen.kinds:
+                family = FAMILIES[domain]
                 named = [name for name in family.seeds if load(domain, name).priors]
                 places = np.linspace(0, len(named) - 1, min(chosen.each, len(named)))
                 for name in [named[round(place)] for place in places]:
