@@ -170,7 +170,7 @@ AVERSION = Mechanism(
     },
     wording=Wording(
         clause="weight points that a burst loses {far}more than points that a pump gains",
-        opposite_clause="weight points that a burst loses {far}less than points that a pump gains",
+        opposite_clause="weight points that a pump gains {far}more than points that a burst loses",
         parameter="loss_aversion",
         neutral=1.0,
         unit=0.3,

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
 from lakatos.domains import DOMAINS, FAMILIES
 from lakatos.theories.language.account import PLACE
+from lakatos.theories.language.prior import parse_prior
 from lakatos.theories.language.theory import read_program
 
 STRICTNESS = "how strictly choices follow a reason: no value in its range is without effect"
@@ -105,6 +108,22 @@ def test_a_wording_names_parameters_of_its_own_mechanism(domain):
     for mechanism in FAMILIES[domain].grammar.mechanisms:
         words = {"", "much", "far", "who"}
         assert stated(mechanism) - words <= set(mechanism.parameters), mechanism.name
+
+
+@pytest.mark.parametrize("domain", FAMILIES)
+def test_a_ratio_below_one_stands_beside_a_clause_that_compares_in_the_opposite_order(domain):
+    """Its inverse is stated there: "weight gains more than losses (ratio 2)", not "losses less than gains"."""
+    compared = re.compile(r"\{(?:far|much)\}(more |less )?(\w+)")
+    for mechanism in FAMILIES[domain].grammar.mechanisms:
+        for wording in mechanism.wordings:
+            if wording.parameter not in mechanism.parameters or not wording.opposite_clause:
+                continue
+            prior = parse_prior(wording.parameter, mechanism.parameters[wording.parameter])
+            is_stated = compared.search(wording.clause) and "(" not in wording.opposite_clause
+            if is_stated and (prior.unit, wording.neutral) == ("ratio", 1.0):
+                words = compared.findall(wording.clause)
+                assert compared.findall(wording.opposite_clause) == words, mechanism.name
+                assert wording.opposite_clause != wording.clause, mechanism.name
 
 
 @pytest.mark.parametrize("domain", FAMILIES)

@@ -255,8 +255,8 @@ PACE = (
         },
         wording=Wording(
             clause="discount losses {far}faster than gains",
-            clause_short="faster",
-            opposite_clause="discount losses {far}more slowly than gains",
+            clause_short="more slowly",
+            opposite_clause="discount gains {far}faster than losses",
             opposite_short="more slowly",
             parameter="loss_pace",
             neutral=1.0,
