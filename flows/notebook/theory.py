@@ -61,6 +61,8 @@ from lakatos.theories.language.prior import Prior, n_free_parameters
 from lakatos.theories.language.theory import Theory, read_program
 
 Array = NDArray[np.float64]
+MOST_PERSON_DRAWS = 2**21
+"""Draws times participants of `score`, so that a file of a million rows is scored in one GiB."""
 CHUNK = 2048
 """Trials that are predicted at once."""
 ONLY_PREDICTS = "only predicts"
@@ -341,6 +343,7 @@ def scores_with_enough_draws(
         sum(len(item.stimuli) for item in trials),
         sum(item.n_participants for item in trials),
         walks=laboratory.domain.sequential or any(item.learns for item in fitted.values()),
+        person_draws=MOST_PERSON_DRAWS,
     )
     scores: dict[str, list[UnitScores] | TheoryError] = {}
     wanted = list(fitted)

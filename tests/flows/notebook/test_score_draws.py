@@ -44,4 +44,5 @@ def test_so_many_are_drawn_at_most_that_a_response_stays_small() -> None:
     assert most_draws(100, 100, walks=False) == 8192
     assert most_draws(2**12, 100, walks=False) == 2**10
     assert most_draws(100, 2**14, walks=False) == 2**10
+    assert most_draws(100, 2**10, walks=False, person_draws=2**20) == 2**10
     assert most_draws(100, 100, walks=True) == 1024

@@ -33,14 +33,17 @@ def could_change_order(behind: ScoreEstimate, chance: float) -> bool:
     return is_close and chance > LARGEST_CHANCE * behind.standard_error
 
 
-def most_draws(n_trials: int, n_people: int, *, walks: bool) -> int:
+def most_draws(
+    n_trials: int, n_people: int, *, walks: bool, person_draws: int = MOST_PERSON_DRAWS
+) -> int:
     """So many that one response of a theory, and its predictions for all participants, stay small.
 
     Args:
         n_trials: Of all experiments.
         n_people: Of all experiments.
         walks: Whether theories are walked through the responses one by one.
+        person_draws: Maximum of draws times participants.
     """
     if walks:
         return MOST_WALKED
-    return min(MOST_DRAWS, MOST_CELLS // max(n_trials, 1), MOST_PERSON_DRAWS // max(n_people, 1))
+    return min(MOST_DRAWS, MOST_CELLS // max(n_trials, 1), person_draws // max(n_people, 1))
