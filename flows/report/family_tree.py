@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from lakatos.flows.report.reader import RunReading
 from lakatos.flows.run.study_sections import OWN
 from lakatos.theories.engine.record import TheoryChecked
+from lakatos.theories.language.theory import PUBLISHED
 from lakatos.traces.digest import Digest
 
 LINE = 58
@@ -19,8 +20,8 @@ MOST_WIDTH = 92.0
 
 def origin(author: str) -> str:
     """Where a theory comes from."""
-    if author == "published":
-        return "published"
+    if author == PUBLISHED:
+        return PUBLISHED
     return "brought along by the study" if author == OWN else f"written by the {author} advocate"
 
 

@@ -206,7 +206,7 @@ class PlainLines:
         for rank, row in enumerate(self._rows, 1):
             note = " (tied with the leader)" if row.tied and rank > 1 else ""
             if rank == 1 and row.nats < max(other.nats for other in self._rows):
-                note = " (first: the simplest within one SE of the best)"
+                note = " (first: simplest or published, within one SE of the best)"
             self._line(
                 f"  {rank}. {clean(row.name)}: {row.nats:.3f} nats per choice, error {row.error:.4f}{note}"
             )

@@ -31,6 +31,7 @@ from lakatos.theories.engine.scoring.score import (
     paired_difference,
 )
 from lakatos.theories.engine.state import TheoriesState
+from lakatos.theories.language.theory import PUBLISHED
 from lakatos.traces.digest import Digest
 
 LEAST_SEALED: Final = 5
@@ -168,8 +169,9 @@ def simplest_of_best(
 ) -> Digest:
     """The leader; see the module docstring.
 
-    Few sealed responses cannot tell many theories apart. Of those that are near the best there, a theory does not lead
-    if another one predicts the experiments that were left out in turn better, by more than a tie.
+    Few sealed responses cannot separate many theories. Of those that are near the best there, a theory does not lead if
+    another one predicts the experiments that were left out in turn better, by more than a tie. A new theory does not
+    lead where a published one near the best predicts at least as well, however short the new one is.
 
     Args:
         order: Theories, the best first by experiments left out in turn.
@@ -198,7 +200,20 @@ def simplest_of_best(
     if best not in known:
         return best
     readable = [name for name in known if not checked[name].unreadable]
-    return min(readable or known, key=lambda name: checked[name].code_length)
+
+    def simplest(names: Sequence[Digest]) -> Digest:
+        return min(names, key=lambda name: checked[name].code_length)
+
+    def predicts_as_well(first: Digest, second: Digest) -> bool:
+        pair = trusted_scores(first, second, experiments, scores, sealed)
+        everywhere = _left_out_difference(first, second, experiments, scores)
+        return paired_difference(*pair).value >= 0 and everywhere.value >= 0
+
+    leader = simplest(readable or known)
+    published = [name for name in readable if checked[name].author == PUBLISHED]
+    if leader in published:
+        return leader
+    return simplest([name for name in published if predicts_as_well(name, leader)] or [leader])
 
 
 def trusted_scores(

@@ -12,7 +12,7 @@ from lakatos.experiments.task_file import task_file_of
 from lakatos.theories.errors import GrammarError, TheoryError
 from lakatos.theories.language.grammar import Composition, Grammar
 from lakatos.theories.language.option_score import TermVocabulary
-from lakatos.theories.language.theory import TheoryProgram, read_program
+from lakatos.theories.language.theory import PUBLISHED, TheoryProgram, read_program
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Family:
     def program(self, name: str) -> TheoryProgram:
         """Source of a published theory; raises KeyError for a name the family does not have."""
         title, composition = self.seeds[name]
-        return TheoryProgram(self.grammar.write(composition, title), author="published")
+        return TheoryProgram(self.grammar.write(composition, title), author=PUBLISHED)
 
 
 @runtime_checkable

@@ -68,6 +68,8 @@ Array = NDArray[np.float64]
 DECLARED = ("PARAMETERS", "COMPOSITION", "CLAUSES", "POOLED")
 """What a source may declare as literals."""
 NO_CENTERS: Mapping[str, OwnCenter] = MappingProxyType({})
+PUBLISHED = "published"
+"""Author of theories that the package takes from the literature."""
 LAPSE = RANDOM
 """Name by which a theory declares its share of random choices."""
 

@@ -102,7 +102,7 @@ def test_a_leader_with_a_lower_score_than_another_theory_is_said_to_be_the_simpl
     higher = LeaderRow(name="Adding", nats=-0.5, error=0.01, tied=True)
     plain(stream, Clock()).leaderboard([ROWS[0], higher])
     assert stream.getvalue().splitlines() == [
-        "  1. Tallying: -0.512 nats per choice, error 0.0100 (first: the simplest within one SE of the best)",
+        "  1. Tallying: -0.512 nats per choice, error 0.0100 (first: simplest or published, within one SE of the best)",
         "  2. Adding: -0.500 nats per choice, error 0.0100 (tied with the leader)",
     ]
 

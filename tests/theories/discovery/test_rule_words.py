@@ -13,6 +13,7 @@ from lakatos.theories.discovery.induction.source import (
     sum_claim,
     sum_clauses,
     weighed_clause,
+    weighing_title,
 )
 from lakatos.theories.discovery.induction.terms import ChoiceTerm, TermTable, option_with
 from lakatos.theories.discovery.induction.tree import ConstantLeaf, LeadLeaf, Node, SplitNode
@@ -158,3 +159,14 @@ def test_random_choices_are_apart_from_how_consistently_a_rule_is_followed():
         "take less",
         "choose at random {lapse~}",
     ]
+
+
+def test_a_sum_of_reasons_is_named_by_what_its_first_reasons_are_about() -> None:
+    assert weighing_title(["learned value (learning rate 35%)"]) == "Weighing learned value"
+    assert weighing_title(["learned value (learning rate 35%)", "last choice"]) == (
+        "Weighing learned value and last choice"
+    )
+    assert weighing_title(["a price", "price"]) == "Weighing price"
+    long = "surplus of wins over losses since the last switch to it"
+    assert weighing_title(["last outcome", long]) == "Weighing last outcome"
+    assert weighing_title([long]) == weighing_title([]) == "Weighed reasons"

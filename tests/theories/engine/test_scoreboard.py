@@ -20,6 +20,7 @@ from lakatos.theories.engine.scoreboard import (
     scoreboard,
 )
 from lakatos.theories.engine.scoring.score import ScoreEstimate, UnitScores
+from lakatos.theories.language.theory import PUBLISHED
 from lakatos.traces.digest import digest_of
 
 A, B, C = (digest_of(name) for name in "abc")
@@ -57,21 +58,26 @@ def board_of(*records, theories=None):
     )
 
 
-def checked(theory, code_length, unreadable="") -> TheoryChecked:
+def checked(theory, code_length, unreadable="", author="a") -> TheoryChecked:
     return TheoryChecked(
-        theory=theory, passed=True, name="T", claim="c", author="a", parents=(), change="", cycle=0, n_parameters=1,
+        theory=theory, passed=True, name="T", claim="c", author=author, parents=(), change="", cycle=0, n_parameters=1,
         code_length=code_length, unreadable=unreadable, checks=(), reason="",
     )  # fmt: skip
 
 
-def leader_of(lengths, *records, unreadable=(), sealed=()):
+def leader_of(lengths, *records, unreadable=(), sealed=(), published=()):
     experiments = list(dict.fromkeys(record.experiment for record in records))
     board = scoreboard(
         list(dict.fromkeys(record.theory for record in records)),
         experiments,
         {(record.theory, record.experiment): record for record in records},
         {
-            name: checked(name, size, "it nests" if name in unreadable else "")
+            name: checked(
+                name,
+                size,
+                "it nests" if name in unreadable else "",
+                PUBLISHED if name in published else "induction",
+            )
             for name, size in lengths.items()
         },
         {item.theory: item for item in sealed},
@@ -92,6 +98,20 @@ def test_the_simplest_theory_within_one_standard_error_of_the_best_leads():
     assert leader_of({A: 90, B: 50, C: 20}, best, near, far) == B
     assert leader_of({A: 40, B: 50, C: 20}, best, near, far) == A
     assert board_of(best, near, far).leader.theory == A  # nothing is known of how simple they are
+
+
+def test_no_new_theory_leads_where_a_published_one_predicts_at_least_as_well():
+    best, shorter = scored(A, "e", -0.5 + 0 * NOISE), scored(B, "e", -0.505 + NOISE)
+    lengths = {A: 90, B: 50}
+    assert leader_of(lengths, best, shorter) == B
+    assert leader_of(lengths, best, shorter, published={A}) == A
+    # A published one that predicts less well, or is longer than another published one, has no such right.
+    assert leader_of({A: 50, B: 90}, best, shorter, published={B}) == A
+    assert leader_of(lengths, best, shorter, published={A, B}) == B
+    # It must be near the best itself, and readable.
+    third = scored(C, "e", -0.53 + NOISE)
+    assert leader_of({A: 90, B: 50, C: 20}, best, shorter, third, published={C}) == B
+    assert leader_of(lengths, best, shorter, published={A}, unreadable={A}) == B
 
 
 def test_people_who_all_answer_alike_tell_a_right_theory_from_a_simple_one():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pprint import pformat
@@ -48,6 +49,7 @@ from lakatos.theories.discovery.induction.source import (
     sum_claim,
     sum_clauses,
     weighed_clause,
+    weighing_title,
     weight_prior,
 )
 from lakatos.theories.discovery.induction.terms import ChoiceTerm
@@ -160,8 +162,19 @@ def _write_sum(model: AdditiveRule, terms: LessonTerms, told: RememberedAnswers)
         clauses.append(weighed_clause(name, weight, lead, gate))
     text.statements += SOFTMAX
     claim = sum_claim(words)
-    source = text.source("Weighed lessons", claim, sum_clauses(clauses))
+    scores = [told.options[told.score_places[terms.plain.items[t.lead].code]] for t in model.terms]
+    title = weighing_title(_noun(score.words) for score in scores)
+    source = text.source(title, claim, sum_clauses(clauses))
     return WrittenLesson(source, claim, probabilities(model, terms, told, rows))
+
+
+def _noun(words: str) -> str:
+    """What an option is compared by, as a noun."""
+    if words.startswith(("having", "not having")):
+        return "last choice"
+    if words.startswith("merit of"):
+        return "gain from switching"
+    return re.sub("^at least [0-9]+ ", "number of ", words)
 
 
 def _strictness(

@@ -52,6 +52,7 @@ from lakatos.theories.discovery.induction.source import (
     sum_claim,
     sum_clauses,
     weighed_clause,
+    weighing_title,
     weight_prior,
 )
 from lakatos.theories.discovery.induction.terms import ChoiceTerm, StateMemory
@@ -710,11 +711,7 @@ def title_of(fitted: OutcomeSum, language: OutcomeLanguage) -> str:
         nouns = {
             f"their {noun}" if noun.startswith("own ") else f"the {noun}": None for noun in nouns
         }
-    if not nouns:
-        return "Weighed reasons"
-    first, *others = nouns
-    titles = [f"Weighing {first} and {other}" for other in others] + [f"Weighing {first}"]
-    return next((title for title in titles if len(title.split()) <= 6), "Weighed reasons")
+    return weighing_title(nouns)
 
 
 def _name_of(helper: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pprint import pformat
 from textwrap import fill, indent
@@ -217,6 +217,14 @@ def reason_words(weight: float, lead: ChoiceTerm, gate: ChoiceTerm | None) -> st
     words = lead.words if weight > 0 else lead.opposite
     comma = "," if "," in words else ""
     return words if gate is None else f"{words}{comma} if {gate.words}"
+
+
+def weighing_title(nouns: Iterable[str]) -> str:
+    """A name of at most six words: what the first reasons of a sum are about, without their numbers."""
+    plain = [re.sub(r" \(.*?\)", "", re.sub("^an? ", "", noun)) for noun in nouns]
+    first, *others = dict.fromkeys(plain) or [""]
+    titles = [f"Weighing {first} and {other}" for other in others] + [f"Weighing {first}"]
+    return next((title for title in titles if first and len(title.split()) <= 6), "Weighed reasons")
 
 
 ADDED = "they add up these tendencies"
@@ -492,7 +500,8 @@ def write_sum(
     writer.statements.append("evidence = " + "\nevidence = evidence + ".join(parts))
     result = '1 / (1 + xp.exp(-xp.clip(parameters["sensitivity"] * evidence, -500.0, 500.0)))'
     claim = sum_claim(words)
-    return writer.text("Weighed reasons", claim, result, sum_clauses(weighed)), claim
+    nouns = [score.words for term in fitted.terms for score in leads.items[term.lead].scores]
+    return writer.text(weighing_title(nouns), claim, result, sum_clauses(weighed)), claim
 
 
 # Two kinds of people
