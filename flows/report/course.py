@@ -165,7 +165,7 @@ def pairs_in_words(reading: RunReading) -> str:
             if not pair.separable and names not in open_
         ]
         if weak:
-            parts.append(f"Planned power was insufficient for {in_a_list(weak)}.")
+            parts.append(f"Planned power was insufficient for some of these ({'; '.join(weak)}).")
     scored = [line.theory for line in reading.board.standings]
     unmet = [pair for pair in combinations(scored, 2) if frozenset(pair) not in pairs]
     if unmet:

@@ -731,7 +731,7 @@ def _is_unsure(clause: Wording, prior: Prior, *, pooled: bool) -> bool:
 
 
 def median_interval(prior: Prior, *, pooled: bool = False) -> tuple[float, float] | None:
-    """95% interval of the median person, at least as wide as promised; None where the data say nothing of it.
+    """95% interval of the median person, or a wider one; None where the data say nothing of it.
 
     If 1 / (2 doubt^2) people were known without error, the center had the standard error doubt * sqrt(2) spreads; of
     people who are known with errors, it has a smaller one. In pooled data, the spread is that error.
@@ -784,6 +784,12 @@ def at_limit(prior: Prior) -> bool:
         return False
     low, high = (float(value) for value in prior.latent(np.array([prior.low, prior.high])))
     return min(prior.center - low, high - prior.center) < AT_LIMIT * (high - low)
+
+
+def _is_cut(prior: Prior) -> bool:
+    """Whether a limit cuts a learned distribution within one spread of its centre."""
+    low, high = (float(value) for value in prior.latent(np.array([prior.low, prior.high])))
+    return min(prior.center - low, high - prior.center) < prior.spread
 
 
 def is_as_declared(prior: Prior) -> bool:
@@ -979,7 +985,8 @@ def _filled(text: str, strength: str, priors: Mapping[str, Prior], *, pooled: bo
 def _brackets(prior: Prior, form: str, figure: str, *, pooled: bool) -> str:
     """The 95% interval of a value behind it, in its form; empty where it is not known or not seen in so many digits."""
     ends = median_interval(prior, pooled=pooled)
-    if ends is None or form in ("#", "+"):
+    # Where a spread is hardly known, the interval is far wider than the data imply.
+    if ends is None or form in ("#", "+") or (not pooled and SURE * prior.doubt > 1):
         return ""
     low, high = (_figure(end, form, fine=prior.is_log) for end in ends)
     if form == "/":
@@ -1022,9 +1029,13 @@ def _quantile(prior: Prior, share: float) -> float:
 
 
 def _differ(prior: Prior) -> bool:
-    """Whether people's answers show that they differ so much that one value for all would mislead."""
-    alike = prior.narrowed(prior.center, float(prior.spread * np.exp(-SURE * prior.doubt)))
+    """Whether one value for all would mislead: people differ, as their answers show, or lie on one side of a limit."""
+    is_one_sided = at_limit(prior) and _is_cut(prior)
+    shown = 1.0 if is_one_sided else np.exp(-SURE * prior.doubt)
+    alike = prior.narrowed(prior.center, float(prior.spread * shown))
     low, middle, high = (_quantile(alike, share) for share in (0.1, 0.5, 0.9))
+    if is_one_sided:
+        return high - low > APART * abs(middle)
     if prior.is_log:
         return high / low > 1 / APART
     return high - low > max(APART * abs(middle), 0.05 * (prior.high - prior.low))

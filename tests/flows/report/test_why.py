@@ -54,7 +54,7 @@ def test_a_score_is_told_with_what_its_predictions_rest_on_and_the_name_last() -
     words = SimpleNamespace(theory=lambda body, field="theory": "Tallying")
     body = {"experiment": "1.1", "frozen": None, "left_out": units, "declared": units}
     assert _scored(body, words) == (
-        "experiment 1.1 predicted at −0.5000 nats per choice (parameters estimated from other data) by Tallying"
+        "experiment 1.1: score −0.5000 nats per choice (parameters estimated from other data) of Tallying"
     )
     assert "(frozen predictions)" in _scored(body | {"frozen": units}, words)
 

@@ -783,22 +783,33 @@ def test_a_rate_has_two_digits_however_small_it_is():
 def test_a_value_has_its_interval_in_brackets_which_the_first_one_explains():
     lapse = Wording("choose at random {lapse~}", sentence=3)
     priors = {
-        "k": Prior("log_normal", 1e-4, 9.0, float(np.log(0.2)), 0.3, doubt=0.2),
+        "k": Prior("log_normal", 1e-4, 9.0, float(np.log(0.2)), 0.2, doubt=0.2),
         "lapse": learned(0.12, 0.02, low=0.0, high=0.4, doubt=0.3),
     }
     clauses = [Wording("discount (k = {k} per day)"), lapse]
-    # The ends are those of 1.96 * 0.2 * sqrt(2) * 0.3 around log 0.2, and of 1.96 * 0.3 * sqrt(2) * 0.02 around 0.12.
+    # The ends are those of 1.96 * 0.2 * sqrt(2) * 0.2 around log 0.2, and of 1.96 * 0.3 * sqrt(2) * 0.02 around 0.12.
     assert account_of("Rate", clauses, priors).claim == (
-        "People discount (k = 0.2 [0.17 to 0.24] per day; 95% interval in brackets). They choose at random on "
+        "People discount (k = 0.2 [0.18 to 0.22] per day; 95% interval in brackets). They choose at random on "
         "12% [10 to 14%] of trials."
     )
+    # Where a spread is hardly known, the interval would be far too wide.
+    hardly = {name: replace(prior, doubt=0.6) for name, prior in priors.items()}
     unknown = {name: replace(prior, doubt=0.0) for name, prior in priors.items()}
+    assert account_of("Rate", clauses, hardly).claim == account_of("Rate", clauses, unknown).claim
     assert account_of("Rate", clauses, unknown).claim == (
         "People discount (k = 0.2 per day). They choose at random on 12% of trials."
     )
     # Of pooled responses, the spread is what is not known of the shared value.
     shared = tell_clause(clauses[0], unknown, pooled=True).text
-    assert shared == "discount (k = 0.2 [0.11 to 0.36] per day; 95% interval in brackets)"
+    assert shared == "discount (k = 0.2 [0.14 to 0.3] per day; 95% interval in brackets)"
+
+
+def test_of_people_on_one_side_of_a_limit_a_range_is_stated() -> None:
+    lapse = Wording("choose at random {lapse~}", sentence=3)
+    rare = Prior("normal", 0.0, 0.4, 0.0, 0.016, doubt=3.0)
+    assert tell_clause(lapse, {"lapse": rare}).text == (
+        "choose at random on up to 3% of trials (middle 80% of people)"
+    )
 
 
 def test_a_direction_whose_interval_includes_the_neutral_value_is_called_uncertain():
