@@ -286,22 +286,25 @@ class _ReasonTree:
 
 
 def _lines(reason: RecordReason, first: str, rest: str, depth: int) -> Iterator[str]:
-    more = "  (as above)" if reason.again and reason.kind not in RESPONSES else ""
     words = reason.words if not first else shortened(reason.words, WIDTH)
-    yield f"{first}{words}  [record {reason.seq}, #{reason.digest[:8]}]{more}"
+    yield f"{first}{words}  [record {reason.seq}, #{reason.digest[:8]}]"
     if depth <= 1 and reason.because:
         below = list(_below(reason))
         responses = dict.fromkeys(item.words for item in below if item.kind in RESPONSES)
         what = f": {shortened('; '.join(responses), WIDTH)}" if responses else ""
         yield f"{rest}└─ … rests on {plural(len(below), 'further record')}{what}"
         return
-    for place, item in enumerate(reason.because):
-        last = place + 1 == len(reason.because) and not reason.n_left
+    shown = [item for item in reason.because if not item.again or item.kind in RESPONSES]
+    n_above = len(reason.because) - len(shown)
+    ends = [f"{plural(n_above, 'record')} shown above"] if n_above else []
+    ends += [f"{reason.n_left} more"] if reason.n_left else []
+    for place, item in enumerate(shown):
+        last = place + 1 == len(shown) and not ends
         yield from _lines(
             item, rest + ("└─ " if last else "├─ "), rest + ("   " if last else "│  "), depth - 1
         )
-    if reason.n_left:
-        yield f"{rest}└─ and {reason.n_left} more"
+    if ends:
+        yield f"{rest}└─ and {' and '.join(ends)}"
 
 
 def _below(reason: RecordReason) -> Iterator[RecordReason]:
@@ -392,7 +395,7 @@ def strongest_part(found: Sequence[LeaderOnExperiment], part: str) -> Iterator[s
     which = (
         f"{part} {experiment_of_data_set(name)} (of {len(ahead)}, each predicted from the others)"
     )
-    size = f"{most.value:+.4f} nats per choice ({most.interval_in_words()})"
+    size = f"{most.value:+.4f} nats per choice ({most.interval_in_words()}, uncorrected)"
     if most.is_above_zero():
         yield f"The strongest evidence is {which}: {size}."
     else:

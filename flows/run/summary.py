@@ -166,7 +166,7 @@ def _frozen_score(line: TheoryStanding, n_experiments: int) -> str:
     return (
         value
         if line.n_prequential == n_experiments
-        else f"{value} ({line.n_prequential} of {n_experiments} experiments)"
+        else f"{value} ({line.n_prequential} of {n_experiments})"
     )
 
 

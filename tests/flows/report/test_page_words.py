@@ -59,5 +59,5 @@ def test_a_prediction_of_judges_is_not_called_a_verdict() -> None:
 
 def test_a_score_of_some_experiments_states_of_how_many() -> None:
     line = SimpleNamespace(prequential=ScoreEstimate(-0.3352, 0.01), n_prequential=1)
-    assert _frozen_score(line, 2) == "-0.3352 (1 of 2 experiments)"
+    assert _frozen_score(line, 2) == "-0.3352 (1 of 2)"
     assert _frozen_score(line, 1) == "-0.3352"
