@@ -471,7 +471,7 @@ def test_every_section_of_an_eventful_run_has_its_facts(eventful: Path, tmp_path
     for words in (
         "predicts better than every initial theory",
         "MIT",  # licence of the archive
-        "middle 80% of the population: 1.05 to 3.8",
+        "middle 80% of the population: 1.05 to 3.78",
         "contradicted",
         "below 0.0001, gain 0.0100 nats",
         "62 checks against 200 simulated data sets of the theory",
