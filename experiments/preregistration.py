@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
+from lakatos.experiments.adoption.names import ALL
 from lakatos.experiments.conditions import words_of_conditions
 from lakatos.experiments.design import design_to_json
 from lakatos.experiments.errors import PreregistrationError
@@ -79,8 +80,8 @@ def summarise_design(design: Design, n_answers: int = 0, *, is_exhaustive: bool 
     trials = f"{len(design.stimuli)} distinct trials ({random})"
     if n_answers:
         return (
-            f"{trials} with {n_answers:,} existing responses of {design.n_participants} participants "
-            f"({design.archive})."
+            f"{trials} with {n_answers:,} existing responses of {design.n_participants} participants"
+            f"{'' if design.archive == ALL else f' ({design.archive})'}."
         )
     where = f"existing responses of {design.archive}" if design.archive else "new participants"
     return (

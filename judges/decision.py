@@ -75,7 +75,10 @@ def decide(verdict: Verdict, digest: Digest, cost: float, *, has_place: bool) ->
     pays = WORTH * belief >= cost
     action = VERIFY if pays or has_place else QUIT
     side = "is at least" if pays else "is below"
-    odds = f"the expected value of a test, {WORTH * belief:.3g} points, {side} its cost, {cost:g} points"
+    odds = (
+        f"the expected value of a test, {WORTH * belief:.3g}, {side} its cost, {cost:g}, if a better theory is worth "
+        f"{WORTH:g}"
+    )
     done = "chosen for a test" if action == VERIFY else "not tested"
     place = "few theories were ahead of it, and an experiment that includes it costs no more"
     return CandidateDecided(

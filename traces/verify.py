@@ -79,14 +79,14 @@ class VerifyReport:
 _QUESTIONS: Final = {
     "database": "the file can be read, and its tables and triggers are as created",
     "chain": "no event was changed, dropped or moved",
-    "keys": "every event has the key of its step",
+    "keys": "every event is stored under the digest of its step and inputs",
     "records": "every record can be read",
-    "inputs": "every input stands earlier in the journal or among the artifacts",
+    "inputs": "everything that a record was computed from is in the journal before it or in a stored file",
     "references": "everything that records refer to exists, unless it was erased",
-    "tombstones": "every tombstone erases a record that exists",
-    "artifacts": "every artifact hashes to its name",
+    "tombstones": "every note of an erasure names a record that exists",
+    "artifacts": "every stored file has the content that its name, a digest, promises",
     "heads": "the journal still holds every head that was written down",
-    "times": "every event was written between the heads around it",
+    "times": "every event was written between the signed marks around it",
 }
 
 

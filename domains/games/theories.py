@@ -204,8 +204,8 @@ BELIEF = (
         slot="belief",
         name="a simple opponent",
         clause=(
-            "choose the row that is best against an opponent who favours the column with the higher mean payoff for "
-            "that player"
+            "choose the row that is best against an opponent who favours the column that pays the opponent more on "
+            "average"
         ),
         code='chance = reply(across, chance, parameters["other_strictness"], xp)',
         parameters={"other_strictness": STRICT},

@@ -114,7 +114,7 @@ RATE = (
             "rate_down": _rate(0.0, 1.0, "share of a bad surprise that is learned"),
         },
         wording=Wording(
-            clause="learn at different rates from positive ({rate_up%}) and negative prediction errors ({rate_down%})",
+            clause="learn from positive ({rate_up%}) and negative prediction errors ({rate_down%}) at separate rates",
             label="two rates",
         ),
         source="Frank, Moustafa, Haughey, Curran & Hutchison (2007), PNAS 104(41), 16311-16316; Niv et al. (2012).",

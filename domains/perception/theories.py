@@ -405,8 +405,8 @@ PROCESS = (
         },
         wording=(
             Wording(
-                clause="decide on each response in a log-normal time (median {median} s without evidence, log SD "
-                "{scatter_of_times}), and give the response that is decided first"
+                clause="have a log-normal decision time for each response (median {median} s without evidence, log SD "
+                "{scatter_of_times}), and give the faster response"
             ),
             NEEDS_TIME,
         ),

@@ -307,7 +307,7 @@ OTHERS = (
             "part_matching": PULL,
             "part": uniform(0.2, 1.2, "share", "part of the others' mean that is matched"),
         },
-        wording=Wording(clause="give about a part of what the others gave on average ({part%})"),
+        wording=Wording(clause="give about [{part%}|a part] of what the others gave on average"),
         repairs=GAVE,
         breaks=PAST,
         source=f"{FISCHBACHER}; {IMPERFECT} (imperfect conditional cooperation)",

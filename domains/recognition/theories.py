@@ -144,7 +144,8 @@ ITEMS = (
             "similarity": uniform(0.0, 1.2, "share of an old item", "evidence that lures give")
         },
         wording=Wording(
-            clause="is {far}higher for similar lures than for other new items ({similarity%} of that of old items)",
+            clause="is {far}higher for similar lures than for other new items (by {similarity%} of the difference for "
+            "old items)",
             parameter="similarity",
             unit=0.25,
             label="similarity",
@@ -202,10 +203,10 @@ CRITERIA = (
             )
         },
         wording=Wording(
-            clause="{much}favours the more frequent kind of item",
-            clause_short="the more frequent kind",
-            opposite_clause="{much}favours the less frequent kind of item",
-            opposite_short="the less frequent kind",
+            clause="{much}shifts towards responses for the more frequent kind of item",
+            clause_short="towards those for the more frequent kind",
+            opposite_clause="{much}shifts towards responses for the less frequent kind of item",
+            opposite_short="towards those for the less frequent kind",
             parameter="base_rate_weight",
             unit=0.3,
             label="base rates",
@@ -426,7 +427,7 @@ DETECTION = (
     _detection(
         "old items", "recollection", "old * reach", "surest_old",
         Wording(
-            clause="detect some old items as old, as by recollection ({recollection%} of them)",
+            clause="recollect some old items ({recollection%} of them)",
             label="recollection",
         ),
         "old", YONELINAS,

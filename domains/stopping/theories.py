@@ -65,7 +65,8 @@ BELIEF = (
         },
         wording=Wording(
             clause="start from a belief about how often a pump bursts the balloon ({first_belief%} of pumps) and "
-            "update it by the pumps and bursts that they have seen (each pump weighs {experience} of the prior)",
+            "update it by the pumps and bursts that they have seen (each pump has {experience} times the weight of the "
+            "prior)",
             label="updated beliefs",
         ),
         repairs=("position",),
@@ -307,8 +308,10 @@ BIAS = Mechanism(
     code='pull = pull + parameters["bias"]',
     parameters={"bias": normal(0.0, 1.5, 8.0, ODDS, "for pumping, whatever the balloon holds")},
     wording=Wording(
-        clause="{much}tend to pump, however many pumps a balloon has",
-        opposite_clause="{much}tend to collect, however many pumps a balloon has",
+        clause="are {much}biased towards pumping",
+        clause_short="towards pumping",
+        opposite_clause="are {much}biased towards collecting",
+        opposite_short="towards collecting",
         parameter="bias",
         unit=LOG_ODDS,
         label="a pumping bias",

@@ -46,7 +46,7 @@ def audit_run(
     data: DataFolder = None,
     workers: Workers = 2,
 ) -> RunAudit:
-    """Check a run: chain, artifacts, heads, order, validity, rules and budgets; recompute every score.
+    """Check that a run was not changed and followed its rules, and recompute every score.
 
     Exit status 1 if a check fails; 3 if none fails but some numbers could not be recomputed on this machine.
 
@@ -125,7 +125,7 @@ def bundle_run(folder: RunFolder, *, out: Path | None = None) -> Sentences:
 
 
 def publish_anchor(day: str = "", *, server: str = "", trusted: Path | None = None) -> Sentences:
-    """Write the signed heads of a day to a file for publication, so that nothing can be backdated.
+    """Write the digests that journals had at the end of a day to a file for publication, as evidence of their dates.
 
     Args:
         day: Day that is over (UTC), as YYYY-MM-DD; yesterday by default.

@@ -96,7 +96,7 @@ JUDGES = Noun(
     },
 )
 MEMORY = Noun(
-    "Show what the runs of a folder have learned, with the records behind it.",
+    "Show lessons that earlier runs of a folder recorded, and how often mechanisms proved useful.",
     {
         "list": f"{FLOWS}.commands.memory:memory_list",
         "show": f"{FLOWS}.commands.memory:memory_show",
@@ -105,7 +105,7 @@ MEMORY = Noun(
     },
 )
 TOOLS = Noun(
-    "Show the laboratory's tools and those learned from recurring plans.",
+    "List the analyses that language models can call, and those that the laboratory added.",
     {
         "list": f"{FLOWS}.commands.memory:tools_list",
     },

@@ -133,7 +133,7 @@ def _briefly(folder: Path, summary: RunSummary) -> Table:
     """A run in one line, cut where the screen ends; `lakatos status RUN` says the rest."""
     parts = [f"[bold]{escape(folder.name)}[/bold]", summary.how]
     if summary.leader:  # first, because the end of the line may be cut
-        parts[-1] += f": {escape(summary.leader)}"
+        parts[-1] += f"; leading: {escape(summary.leader)}"
     parts.append(summary.counts + (f": {escape(summary.waiting)}" if summary.waiting else ""))
     line = Table.grid()
     line.add_column(no_wrap=True, overflow="ellipsis")

@@ -48,6 +48,7 @@ from lakatos.theories.findings.differences.effect_words import (
     p_in_words,
 )
 from lakatos.theories.findings.differences.parameter_effect import (
+    EXPERIMENT,
     FEWEST,
     ParameterEffect,
     ParameterEffects,
@@ -67,7 +68,7 @@ LEAST_RESOLVED = 0.3
 """Share of a parameter's variance that responses resolve, below which its intervals are said to be too narrow."""
 FLAT_MARK = "†"
 """Marks parameters in a table that responses hardly inform."""
-SCALES = {"log": "log", "logit": "log odds", "plain": "plain"}
+SCALES = {"log": "difference in logs", "logit": "difference in log odds", "plain": "difference"}
 
 
 @dataclass(frozen=True, repr=False)
@@ -148,10 +149,12 @@ class EffectsOnParameters(Result):
             yield from map(escape, flat_in_words(found))
         for coding in self.codings:
             yield escape(coding)
+        several = any(found.frame[EXPERIMENT].nunique() > 1 for found in self.theories.values())
+        of_one = " of an experiment" if several else ""
         yield (
             "Intervals are 95%, clustered by participant. p is from a permutation test of the estimate in standard "
             "errors of the mixed model: values of a predictor are permuted within participants if it varies within "
-            "them, otherwise between participants of an experiment. p is corrected for all parameters of a table and "
+            f"them, otherwise between participants{of_one}. p is corrected for all parameters of a table and "
             "all levels of a predictor, not for the number of predictors or theories."
         )
 
@@ -189,7 +192,7 @@ class EffectsOnParameters(Result):
         table = Table(title=escape(f"{name}: {found.formula.text} ({found.n_people} participants)"))
         for head in ("parameter", "effect"):
             table.add_column(head, no_wrap=True)
-        for head in ("estimate (95%)", "without it", "with it (95%)", "p, corrected"):
+        for head in ("estimate (95%)", "at reference", "with effect (95%)", "p"):
             table.add_column(head)
         flat = flat_parameters(found)
         for item in found.effects:
@@ -227,8 +230,8 @@ def flat_parameters(found: ParameterEffects) -> dict[str, float]:
 def flat_in_words(found: ParameterEffects) -> list[str]:
     """A sentence for each of the `flat_parameters`."""
     return [
-        f"{FLAT_MARK} {name} cannot be estimated for each participant (reliability {share:.2f}); its intervals can be "
-        "too narrow."
+        f"{FLAT_MARK} {name} is estimated poorly for single participants (reliability {share:.2f}); its intervals can "
+        "be too narrow."
         for name, share in flat_parameters(found).items()
     ]
 

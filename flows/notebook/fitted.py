@@ -33,7 +33,10 @@ N_DRAWS = 512
 WALKING_DRAWS = 128
 """Of theories that are walked through answers one by one."""
 PEOPLE = (0.025, 0.5, 0.975)
-"""Shares of people below the three numbers by which a distribution over people is shown."""
+"""Shares of people below the three numbers by which predictions for people are shown."""
+QUANTILES = {"percentile_10": 0.1, "median": 0.5, "percentile_90": 0.9}
+"""Columns of a table of parameters, with the share of people below them: those between the ends are the middle 80% of
+claims."""
 
 
 @dataclass(frozen=True)
@@ -64,12 +67,12 @@ class FittedTheory:
 
     @cached_property
     def people(self) -> pd.DataFrame:
-        """How each parameter is distributed over people: median, and the middle 95% of them."""
+        """How each parameter is distributed over people: median, and the ends of the middle 80% of them."""
         rows = [
             {"parameter": name, **quantiles(prior), "unit": prior.unit, "meaning": prior.meaning}
             for name, prior in self.theory.priors.items()
         ]
-        names = ["parameter", "low", "median", "high", "unit", "meaning"]
+        names = ["parameter", *QUANTILES, "unit", "meaning"]
         return pd.DataFrame(rows, columns=names)
 
     @property
@@ -78,7 +81,8 @@ class FittedTheory:
         if self.n_people is not None and self.n_people < LEAST_UNITS:
             few = plural(self.n_people, "participant")
             return (
-                f"{self.name}: no claim about people from {few}; at least {LEAST_UNITS} are needed."
+                f"{self.name}: no claim about people from {few}; at least {LEAST_UNITS} are needed. The population "
+                f"distribution, and values that are shrunken towards it, rest on {few} alone."
             )
         return f"{self.name}: {self.claim}"
 
@@ -89,7 +93,9 @@ class FittedTheory:
     @property
     def text(self) -> str:
         """Its name, its claim and the table of its parameters."""
-        return f"{self.headline}\n{self.people.to_string(index=False)}"
+        return (
+            f"{self.headline}\n{self.people.to_string(index=False, float_format='{:.3g}'.format)}"
+        )
 
     def __repr__(self) -> str:
         return self.text
@@ -206,6 +212,6 @@ def draws_for(theories: Iterable[Theory], domain: Domain) -> int:
 
 
 def quantiles(prior: Prior) -> dict[str, float]:
-    """The median person, and the ends of the middle 95% of people."""
-    low, median, high = prior.quantile(np.array(PEOPLE)).tolist()
-    return {"low": low, "median": median, "high": high}
+    """The median person, and the ends of the middle 80% of people."""
+    values = prior.quantile(np.array([*QUANTILES.values()])).tolist()
+    return dict(zip(QUANTILES, values, strict=True))

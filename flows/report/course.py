@@ -15,8 +15,8 @@ from lakatos.theories.engine.scoring.score import UNKNOWN
 from lakatos.traces.wording import in_a_list, plural
 
 FROZEN_DIFFERENCES = (
-    "Differences between frozen predictions of two theories are means over the experiments after the first; the first "
-    "counts only if there is no other, because its predictions were frozen before any population was estimated."
+    "Differences between frozen predictions of two theories are means over all experiments but the first, whose "
+    "predictions were frozen before any population was estimated; if there is no other, they are those of the first."
 )
 """The rule of `prequential_advantage`, in words."""
 MOST_UNMET = 3
@@ -34,7 +34,10 @@ def course(reading: RunReading) -> str:
     proposed = Counter(
         item.record.cycle for theory, item in reading.checked.items() if theory not in seeds
     )
-    diagnosed = [item.record.cycle for item in reading.state.theories.diagnoses]
+    diagnosed = [
+        (item.record.cycle, reading.label(item.record.loser).name)
+        for item in reading.state.theories.diagnoses
+    ]
     return " ".join(filter(None, [*parts, course_of_search(diagnosed, proposed)]))
 
 
@@ -56,23 +59,33 @@ def kinds_of_trials(designs: Sequence[DesignChosen]) -> str:
             item.n_trials - item.n_random for item in partial
         ),
         "drawn at random": n_random,
-        "all that remained": sum(item.n_trials for item in designs if item.is_exhaustive),
     }
-    return in_a_list(
-        [f"{n} {'was' if n == 1 else 'were'} {words}" for words, n in kinds.items() if n]
-    )
+    parts = [f"{n} {'was' if n == 1 else 'were'} {words}" for words, n in kinds.items() if n]
+    rest = [item for item in designs if item.is_exhaustive]
+    if rest:
+        n_rest = sum(item.n_trials for item in rest)
+        verb = "was" if n_rest == 1 else "were"
+        parts.append(
+            f"the remaining {n_rest} {verb} used in {_cycles([item.cycle for item in rest])}"
+        )
+    return in_a_list(parts)
 
 
-def course_of_search(diagnosed: Sequence[int], proposed: Mapping[int, int]) -> str:
-    """In which cycles a theory was diagnosed, and in which theories were proposed.
+def course_of_search(diagnosed: Sequence[tuple[int, str]], proposed: Mapping[int, int]) -> str:
+    """In which cycles which theory was diagnosed, and in which theories were proposed.
 
     Args:
-        diagnosed: Cycle of each diagnosis.
+        diagnosed: Cycle of each diagnosis, and the name of its theory.
         proposed: Number of new theories in each cycle.
     """
     parts = []
     if diagnosed:
-        parts.append(f"In {_cycles(diagnosed)} the misfit of a theory was examined.")
+        names = dict.fromkeys(name for _, name in diagnosed)
+        of_each = {
+            name: _cycles([cycle for cycle, one in diagnosed if one == name]) for name in names
+        }
+        examined = in_a_list([f"{name} (in {cycles})" for name, cycles in of_each.items()])
+        parts.append(f"The misfit of {examined} was examined.")
     n_new = sum(proposed.values())
     if n_new:
         verb = "was" if n_new == 1 else "were"
@@ -84,20 +97,26 @@ def course_of_search(diagnosed: Sequence[int], proposed: Mapping[int, int]) -> s
     return " ".join(parts)
 
 
-def found_by_search(n_tried: int, n_new: int) -> str:
+def found_by_search(n_tried: int, n_new: int, n_submitted: int = 0) -> str:
     """How many candidates a search evaluated, and what became of them; empty if there was no search.
 
     Args:
         n_tried: Number of candidates.
         n_new: Number of theories that were not initial ones.
+        n_submitted: Number of candidates that it submitted.
     """
     if not n_tried:
         return ""
-    result = (
-        f"{plural(n_new, 'new theory', 'new theories')} {'was' if n_new == 1 else 'were'} submitted"
-        if n_new
-        else "it added no theory to the initial ones"
-    )
+    if n_new:
+        were = "was" if n_new == 1 else "were"
+        result = f"{plural(n_new, 'new theory', 'new theories')} {were} submitted"
+    elif n_submitted:
+        result = (
+            "it added no theory to the initial ones, because without clauses that brought no clear gain the best "
+            "candidates had the form of theories that competed already"
+        )
+    else:
+        result = "it added no theory to the initial ones, because no candidate brought a clear gain"
     return f"The search evaluated {plural(n_tried, 'candidate')}; {result}."
 
 
@@ -132,13 +151,21 @@ def ratio_of_verdict(reading: RunReading) -> str:
 def pairs_in_words(reading: RunReading) -> str:
     """Which pairs of theories frozen predictions distinguished, and which no design compared."""
     pairs = designed_pairs(reading)
-    n_distinguished = len(pairs) - len(open_pairs(reading))
+    open_ = {frozenset((pair.first, pair.second)) for pair, _ in open_pairs(reading)}
+    n_distinguished = len(pairs) - len(open_)
     parts = []
     if pairs:
         parts.append(
             f"Frozen predictions distinguished {n_distinguished} of {plural(len(pairs), 'pair')} of theories that "
             "were compared by a design."
         )
+        weak = [
+            " and ".join(reading.label(one).tag for one in (pair.first, pair.second))
+            for names, pair in pairs.items()
+            if not pair.separable and names not in open_
+        ]
+        if weak:
+            parts.append(f"Planned power was insufficient for some of these ({'; '.join(weak)}).")
     scored = [line.theory for line in reading.board.standings]
     unmet = [pair for pair in combinations(scored, 2) if frozenset(pair) not in pairs]
     if unmet:

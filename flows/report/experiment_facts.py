@@ -27,6 +27,7 @@ from lakatos.theories.engine.scoreboard import prequential_advantage
 from lakatos.theories.engine.scoring.score import ScoreEstimate
 from lakatos.traces.digest import Digest
 from lakatos.traces.step import Recorded
+from lakatos.traces.wording import plural
 
 Array = NDArray[np.float64]
 NOTHING: Final = Markup("")
@@ -62,6 +63,8 @@ class ExperimentFacts:
     plan: Recorded[Preregistration] | None
     collected: Recorded[TrialsCollected] | None
     people: dict[str, Any] | None = None
+    is_before_estimates: bool = False
+    """Whether its predictions were frozen before any population was estimated."""
     option: str = ""
     """Whose shares are told and drawn."""
     pairs: list[PairFound] = field(default_factory=list)
@@ -95,6 +98,7 @@ def experiment_facts(reading: RunReading, name: str) -> ExperimentFacts:
         plan=known.preregistrations.get(name),
         collected=known.collected.get(name),
         people=people_facts(reading, name),
+        is_before_estimates=bool(known.collected) and name == next(iter(known.collected)),
     )
     if not facts.chosen.accepted:
         return facts
@@ -110,11 +114,11 @@ def experiment_facts(reading: RunReading, name: str) -> ExperimentFacts:
     facts.chart, facts.n_shown, facts.rivals = predictions_chart(
         reading, facts.chosen, shares, predicted, facts.option, _n_people(facts)
     )
-    for place, row in enumerate(most_informative(design)):
+    for row in range(len(design.stimuli)):
         caption = trial_caption(
             reading, row, design, shares, predicted, is_exhaustive=facts.chosen.is_exhaustive
         )
-        if place < MOST_PICTURES:
+        if row < MOST_PICTURES:
             picture = Markup(reading.domain.picture(design.stimuli, row))
             facts.pictures.append((picture, caption))
         else:
@@ -170,17 +174,7 @@ def aligned(trials: Trials, design: Design) -> ChoiceShares:
     def ordered(values: Array) -> Array:
         return np.array([np.nan if row is None else values[row] for row in rows])
 
-    return ChoiceShares(ordered(shares.share), ordered(shares.low), ordered(shares.high))
-
-
-def most_informative(design: Design) -> list[int]:
-    """Trials by the information for which they were chosen, then the random ones."""
-    known = design.information or (float("nan"),) * len(design.stimuli)
-
-    def place(row: int) -> tuple[bool, float, int]:
-        return bool(np.isnan(known[row])), -float(np.nan_to_num(known[row])), row
-
-    return sorted(range(len(design.stimuli)), key=place)
+    return ChoiceShares(*map(ordered, (shares.share, shares.low, shares.high, shares.n_responses)))
 
 
 def achieved(reading: RunReading, pair: PairPower, experiment: str) -> ScoreEstimate | None:
@@ -202,7 +196,8 @@ def trial_caption(
     information = design.information[row] if design.information else float("nan")
     people = None
     if shares is not None and not np.isnan(shares.share[row]):
-        people = f"{shares.share[row]:.0%} ({shares.low[row]:.0%} to {shares.high[row]:.0%})"
+        ends = f"95% interval {shares.low[row]:.0%} to {shares.high[row]:.0%}"
+        people = f"{shares.share[row]:.0%} of {plural(int(shares.n_responses[row]), 'response')} ({ends})"
     return {
         "number": row + 1,
         "random": row in design.random_coverage and not is_exhaustive,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from lakatos.flows.report.formats import edits_in_words
 from lakatos.flows.report.reader import RunReading
 from lakatos.flows.run.study_sections import OWN
 from lakatos.theories.engine.record import TheoryChecked
@@ -18,11 +19,19 @@ MOST_WIDTH = 92.0
 """Of all columns together."""
 
 
+ORIGINS = {
+    PUBLISHED: PUBLISHED,
+    OWN: "given in the study",
+    "grammar": "found by the search over combinations of mechanisms",
+    "induction": "found by the induction of rules from the responses",
+    "language_model": "proposed by a language model",
+}
+"""Where theories come from, by their author."""
+
+
 def origin(author: str) -> str:
     """Where a theory comes from."""
-    if author == PUBLISHED:
-        return PUBLISHED
-    return "brought along by the study" if author == OWN else f"written by the {author} advocate"
+    return ORIGINS.get(author, f"written by {author}")
 
 
 @dataclass(frozen=True)
@@ -97,7 +106,7 @@ def family_tree(reading: RunReading, most: int = 0) -> FamilyTree:
             y=spots[digest][1],
             status=reading.fate(digest),
             line=digest in reading.ancestry,
-            how=how or origin(record.author),
+            how=edits_in_words(how) or origin(record.author),
             parents=tuple(known),
         )
         rows.append(row_of)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from math import inf
 
@@ -88,7 +89,27 @@ def experiment_of_data_set(name: str) -> str:
     return f"{number} ({part})" if part else number
 
 
+EDITS = {
+    r"compose afresh": "composed anew",
+    r"drop (\w+) from (\w+)": r"\1 omitted from \2",
+    r"add (\w+) to (\w+)": r"\1 added to \2",
+    r"replace (\w+) by (\w+) in (\w+)": r"\2 in place of \1 in \3",
+}
+"""Changes of `Grammar.edits`, by the words in which a reader finds them."""
+
+
+def edits_in_words(change: str) -> str:
+    """The change by which a search made a theory, for readers; other texts stay as they are."""
+    parts = []
+    for part in change.split("; "):
+        known = (edit for edit in EDITS if re.fullmatch(edit, part))
+        edit = next(known, "")
+        parts.append(re.sub(edit, EDITS[edit], part).replace("_", " ") if edit else part)
+    return "; ".join(parts)
+
+
 FILTERS: dict[str, Callable[..., str]] = {
+    "edits_in_words": edits_in_words,
     "fixed": fixed,
     "signed": signed,
     "experiment": experiment_of_data_set,

@@ -279,7 +279,7 @@ def _limits_of_scope(reading: RunReading) -> list[str]:
         ways.append("takes proposals of language models")
     how = " and ".join(ways) or "evaluates no new theories"
     return [
-        f"All trials are of one kind of task ({reading.config.domain}). The search {how}; other ideas were not "
+        f"All trials are of one kind of task ({reading.kind_of_task}). The search {how}; other ideas were not "
         "considered.",
         "The theory with the best predictions is not necessarily true: another theory with the same predictions would "
         "have the same score.",

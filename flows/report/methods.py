@@ -151,7 +151,11 @@ def _stopping(reading: RunReading) -> str:
     if not state.cycles or reading.concluded is None:
         return ""
     rule = reading.config.stop.words(is_archive=reading.is_collected_before)
-    return f"Stopping rule: {rule}. It ended after {plural(len(state.cycles), 'cycle')}."
+    n_cycles = plural(len(state.cycles), "cycle")
+    planned = f"the study ends after {n_cycles}"
+    if rule == planned:
+        return f"The study was planned to end, and ended, after {n_cycles}."
+    return f"Stopping rule: {rule}. The study ended after {n_cycles}."
 
 
 def _theories(reading: RunReading) -> str:
@@ -211,7 +215,7 @@ def _comparison(reading: RunReading) -> str:
     return (
         f"Differences in score have 95% confidence intervals (Student's t, {units} as units{chosen}).{few} "
         "The leading theory was the simplest one within one paired standard error of the best on the strictest data "
-        f"({', else '.join(kinds)}).{_basis(reading)}"
+        f"({', else '.join(kinds)}), or a published one near the best that predicted at least as well.{_basis(reading)}"
     )
 
 

@@ -458,6 +458,7 @@ class ChoiceShares:
     share: Array
     low: Array
     high: Array
+    n_responses: Array
 
     @classmethod
     def of(cls, trials: Trials, option: int = -1) -> ChoiceShares:
@@ -465,16 +466,16 @@ class ChoiceShares:
         share = np.asarray(trials.proportions[:, option])
         n: Array = trials.totals.sum(axis=1) if trials.pooled else trials.n_people_asked
         low, high = wilson(np.nan_to_num(share), n)
-        return cls(
-            share, np.where(np.isnan(share), np.nan, low), np.where(np.isnan(share), np.nan, high)
-        )
+        low, high = (np.where(np.isnan(share), np.nan, end) for end in (low, high))
+        return cls(share, low, high, trials.totals.sum(axis=1))
 
 
 def last_option(domain: Domain, n_options: int) -> str:
-    """Label of the last of so many options."""
-    return (
-        domain.options[n_options - 1] if n_options <= len(domain.options) else f"option {n_options}"
-    )
+    """Label of the last of so many options: a letter as it is, a word in quotes."""
+    if n_options > len(domain.options):
+        return f"option {n_options}"
+    label = domain.options[n_options - 1]
+    return label if len(label) == 1 else f"“{label}”"
 
 
 def scattered_option(reading: RunReading) -> str:

@@ -56,6 +56,7 @@ from lakatos.flows.report.templating import TEMPLATES, page_environment
 from lakatos.flows.report.theory_facts import winner_facts
 from lakatos.flows.report.two_pages import render_summary, summary_beside
 from lakatos.flows.report.utterances import utterance_facts
+from lakatos.flows.report.words import kind_words
 from lakatos.flows.run.state import RunState
 from lakatos.theories.engine.record import EffectsLearned, GroupsCompared
 from lakatos.theories.findings.verdicts.conclude import in_new_names
@@ -211,7 +212,11 @@ def failure_facts(reading: RunReading) -> dict[str, Any]:
         ],
         "pairs": pairs_in_words(reading),
         "n_tried": n_tried,
-        "search": found_by_search(n_tried, len(set(reading.checked) - set(state.seeds))),
+        "search": found_by_search(
+            n_tried,
+            len(set(reading.checked) - set(state.seeds)),
+            sum(len(item.record.submissions) for item in state.theories.searches),
+        ),
         "attempt_errors": errors.most_common(5),
         "n_attempt_errors": errors.total(),
         "refused_designs": [
@@ -246,7 +251,9 @@ def check_facts(
         "head": head,
         "seq": seq,
         "n_records": len(reading.journal),
-        "kinds": sorted(Counter(entry.kind for entry in reading.journal.values()).items()),
+        "kinds": sorted(
+            Counter(kind_words(entry.kind) for entry in reading.journal.values()).items()
+        ),
         "report": _without_numbers_of_heads(verify(reading.trace, key=key, is_copy=is_copy)),
         "audit": f"lakatos audit {place}",
         "resume": f"lakatos resume {place}",

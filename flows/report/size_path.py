@@ -48,6 +48,10 @@ class PathOfSizes(Result):
         yield escape(self.source)
 
 
+GUESSING = "People choose at random."
+"""Claim of a theory without effects."""
+
+
 def newest_path(reading: RunReading) -> tuple[SizeOnPath, ...]:
     """The path of the newest search that recorded one, the smallest theory first."""
     found = (item.record.path for item in reversed(reading.state.theories.searches))
@@ -98,6 +102,8 @@ def changes_on_path(reading: RunReading, path: Sequence[SizeOnPath]) -> list[str
         own = stated_mechanisms(read_program(TheoryProgram(source, author="")), reading.domain)
         changes = [("+", sorted(own - before)), ("−", sorted(before - own))]
         words = [f"{sign} {', '.join(names).replace('_', ' ')}" for sign, names in changes if names]
+        if item.claim == GUESSING:  # its mechanisms have no effect
+            words = ["guessing"]
         tag = f"{reading.label(item.source).tag}: " if item.source in reading.checked else ""
         notes.append(f"{tag}{' '.join(words)}")
         before = own

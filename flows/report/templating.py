@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ from lakatos.theories.findings.verdicts.headline import MISFIT_RATIO
 
 TEMPLATES = Path(__file__).parent / "templates"
 """Of the report, and of what it shares with other pages."""
+
+HYPHEN_OF_NUMBER = re.compile(r"(?<![\w.,:/-])-(?=\d+(?![\w-]))")
 
 
 def page_environment(*folders: Path) -> Environment:
@@ -38,5 +41,11 @@ def page_environment(*folders: Path) -> Environment:
 
 
 def _cleaned(value: Any) -> Any:
-    """Text without control characters; markup was made from clean text."""
-    return clean(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+    """Text without control characters and with signs of numbers; markup was made from clean text."""
+    is_text = isinstance(value, str) and not isinstance(value, Markup)
+    return with_minus(clean(value)) if is_text else value
+
+
+def with_minus(text: str) -> str:
+    """A text whose negative numbers have a minus sign, as those of tables, in place of a hyphen."""
+    return HYPHEN_OF_NUMBER.sub("−", text)

@@ -37,28 +37,23 @@ class ParameterRow:
     name: str
     prior: Prior
     words: str
-    low: str
-    """Of the range that holds 90 of 100 people."""
     median: str
-    high: str
 
 
 def parameter_rows(theory: Theory) -> Iterator[ParameterRow]:
     """The parameters of a theory, in the order in which it declares them."""
     for name, prior in theory.priors.items():
-        quantiles = prior.quantile(np.array([0.05, 0.5, 0.95]))
-        low, median, high = (figures3(value) for value in quantiles)
-        words = prior_words(prior, pooled=theory.pooled)
-        yield ParameterRow(name, prior, words, low, median, high)
+        median = figures3(float(prior.quantile(np.array([0.5]))[0]))
+        yield ParameterRow(name, prior, prior_words(prior, pooled=theory.pooled), median)
 
 
 def prior_words(prior: Prior, *, pooled: bool = False) -> str:
-    """A population in words: what two thirds of people have, or what is open about a value that all share."""
+    """A population in words: what the middle 80% of people have, or what is open about a value that all share."""
     if prior.idle:
         return "not estimated: no presented trial depends on it"
     if prior.kind in ("uniform", "log_uniform"):
         return f"declared: anywhere from {figures3(prior.low)} to {figures3(prior.high)}"
-    low, middle, high = (figures3(value) for value in prior.quantile(np.array([1 / 6, 0.5, 5 / 6])))
+    low, middle, high = (figures3(value) for value in prior.quantile(np.array([0.1, 0.5, 0.9])))
     limit = ""
     if at_limit(prior):
         side, end = ("upper", prior.high) if is_at_high(prior) else ("lower", prior.low)
@@ -68,8 +63,8 @@ def prior_words(prior: Prior, *, pooled: bool = False) -> str:
     if is_as_declared(prior):
         limit = f"; the data do not narrow the declared range ({figures3(prior.low)} to {figures3(prior.high)})"
     if pooled:
-        return f"about {middle} for all participants; central two thirds of its uncertainty: {low} to {high}{limit}"
-    return f"central two thirds of the population: {low} to {high}{limit}"
+        return f"about {middle} for all participants; middle 80% of its uncertainty: {low} to {high}{limit}"
+    return f"middle 80% of the population: {low} to {high}{limit}"
 
 
 _COLOURED = {tokenize.STRING: "str", tokenize.NUMBER: "num", tokenize.COMMENT: "com"}

@@ -16,7 +16,7 @@ from lakatos.flows.branches.branch import find_record
 from lakatos.flows.errors import RunMissingError
 from lakatos.flows.report.by_experiment import LeaderOnExperiment, leader_by_experiment
 from lakatos.flows.report.formats import experiment_of_data_set
-from lakatos.flows.report.reader import RunReading, open_reading, shortened
+from lakatos.flows.report.reader import RunReading, last_option, open_reading, shortened
 from lakatos.flows.report.theory_facts import favouring_trials
 from lakatos.flows.report.words import words_of
 from lakatos.flows.result import Result, Shown
@@ -90,6 +90,8 @@ class WhyAnswer(Result):
     """Of a verdict, the trials that speak for it most."""
     broken: tuple[ValidityLink, ...]
     """Why the record does not hold any more; empty where it does."""
+    option: str = ""
+    """Whose shares are shown."""
     brief: tuple[str, ...] = ()
     """The answer in five lines at most: what is claimed, over whom, by which experiment, by which trial, on what."""
 
@@ -109,9 +111,9 @@ class WhyAnswer(Result):
                 "trial",
                 "stimulus",
                 "responses",
-                "share of last option",
-                "leader predicts",
-                "rival predicts",
+                "chosen",
+                "leader",
+                "rival",
                 "nats",
             )
             for item in self.carried:
@@ -120,7 +122,10 @@ class WhyAnswer(Result):
                     name, str(item.trial), escape(item.shown), str(item.n_answers), share,
                     f"{item.leader:.2f}", f"{item.rival:.2f}", f"{item.nats:+.1f}",
                 )  # fmt: skip
-            yield "responses that favour the leading theory most over the best initial theory:"
+            yield (
+                "Responses that favour the leading theory most over the best initial theory. Chosen: share of "
+                f"responses that were {self.option}; leader, rival: predicted shares."
+            )
             yield table
         for link in self.broken:
             yield (
@@ -202,6 +207,7 @@ def why(
             n_responses=n_all,
             by_machine=by_machine,
             carried=carried,
+            option=_option(reading, carried[0]) if carried else "",
             brief=(*_in_brief(reading, record, carried), *rests_on),
             broken=tuple(reading.validity.explain(chosen.record_digest)),
             deep=deep,
@@ -280,22 +286,25 @@ class _ReasonTree:
 
 
 def _lines(reason: RecordReason, first: str, rest: str, depth: int) -> Iterator[str]:
-    more = "  (as above)" if reason.again and reason.kind not in RESPONSES else ""
     words = reason.words if not first else shortened(reason.words, WIDTH)
-    yield f"{first}{words}  [record {reason.seq}, #{reason.digest[:8]}]{more}"
+    yield f"{first}{words}  [record {reason.seq}, #{reason.digest[:8]}]"
     if depth <= 1 and reason.because:
         below = list(_below(reason))
         responses = dict.fromkeys(item.words for item in below if item.kind in RESPONSES)
         what = f": {shortened('; '.join(responses), WIDTH)}" if responses else ""
         yield f"{rest}└─ … rests on {plural(len(below), 'further record')}{what}"
         return
-    for place, item in enumerate(reason.because):
-        last = place + 1 == len(reason.because) and not reason.n_left
+    shown = [item for item in reason.because if not item.again or item.kind in RESPONSES]
+    n_above = len(reason.because) - len(shown)
+    ends = [f"{plural(n_above, 'record')} shown above"] if n_above else []
+    ends += [f"{reason.n_left} more"] if reason.n_left else []
+    for place, item in enumerate(shown):
+        last = place + 1 == len(shown) and not ends
         yield from _lines(
             item, rest + ("└─ " if last else "├─ "), rest + ("   " if last else "│  "), depth - 1
         )
-    if reason.n_left:
-        yield f"{rest}└─ and {reason.n_left} more"
+    if ends:
+        yield f"{rest}└─ and {' and '.join(ends)}"
 
 
 def _below(reason: RecordReason) -> Iterator[RecordReason]:
@@ -306,6 +315,11 @@ def _below(reason: RecordReason) -> Iterator[RecordReason]:
 
 def _theory(reading: RunReading, digest: Digest) -> str:
     return reading.label(digest).name
+
+
+def _option(reading: RunReading, trial: SupportingTrial) -> str:
+    """The option whose shares are shown of a trial."""
+    return last_option(reading.domain, reading.trials(trial.experiment).n_options)
 
 
 def _rests_on(n_responses: int, n_people: int, answerers: str, n_units: int | None = None) -> str:
@@ -343,7 +357,7 @@ def _in_brief(
         yield (
             f"The trial that favours the leading theory most is {most.trial} of experiment "
             f"{told_experiment(most.experiment)} ({shortened(most.shown, 60)}): "
-            f"the last option was chosen in {most.share:.0%} of {plural(most.n_answers, 'response')}; with "
+            f"{_option(reading, most)} was chosen in {most.share:.0%} of {plural(most.n_answers, 'response')}; with "
             f"parameters estimated from all responses, the leading theory predicts {most.leader:.0%}, "
             f"the rival {most.rival:.0%}."
         )
@@ -381,7 +395,7 @@ def strongest_part(found: Sequence[LeaderOnExperiment], part: str) -> Iterator[s
     which = (
         f"{part} {experiment_of_data_set(name)} (of {len(ahead)}, each predicted from the others)"
     )
-    size = f"{most.value:+.4f} nats per choice ({most.interval_in_words()})"
+    size = f"{most.value:+.4f} nats per choice ({most.interval_in_words()}, uncorrected)"
     if most.is_above_zero():
         yield f"The strongest evidence is {which}: {size}."
     else:

@@ -46,7 +46,23 @@ STEPS: Final[Mapping[str, str]] = {
 """Names of steps; others go by their own name."""
 KINDS: Final[Mapping[str, str]] = {
     INTENT: "step begun",
-    "theories_told": "theories described",
+    "analyses_noted": "other analyses of the same responses",
+    "candidate_decided": "decision about testing a new theory",
+    "completeness_measured": "comparison with published theories and generic learners",
+    "concluded": "verdict of the run",
+    "epoch_opened": "judges installed",
+    "exactness_weighed": "test of the leading theory's misfit",
+    "leader_followed": "predictions of the leading theory compared with those of the last cycle",
+    "library_taken": "memory of earlier runs read",
+    "machine_used": "machine described",
+    "preregistration": "predictions frozen",
+    "theories_mapped": "map of theories",
+    "theory_won": "theory kept for later studies",
+    "theories_told": "final names and claims of theories",
+    "truth_compared": "comparison with the hidden rule",
+    "verdict": "judges' prediction",
+    "verdict_resolved": "judges' prediction settled",
+    "winners_taken": "theories kept by earlier studies read",
     "more_asked": "more participants requested",
     "consent_asked": "consent requested",
     "effects_learned": "effects estimated",
@@ -186,7 +202,7 @@ def _scored(body: Body, words: RecordWords) -> str:
     mean = sum(units["log_predictive"]) / sum(units["n_choices"])
     # The name, which may be long, stands last: it may be cut.
     return (
-        f"experiment {told_experiment(body['experiment'])} predicted at {fixed(mean)} nats per choice ({how}) by "
+        f"experiment {told_experiment(body['experiment'])}: score {fixed(mean)} nats per choice ({how}) of "
         f"{words.theory(body)}"
     )
 
@@ -202,7 +218,7 @@ _SCORED = {
 def _sealed_scored(body: Body, words: RecordWords) -> str:
     total = sum(sum(one["log_predictive"]) for one in body["scores"])
     mean = total / sum(sum(one["n_choices"]) for one in body["scores"])
-    return f"sealed trials predicted at {fixed(mean)} nats per choice by {words.theory(body)}"
+    return f"sealed trials: score {fixed(mean)} nats per choice of {words.theory(body)}"
 
 
 def _followed(body: Body, words: RecordWords) -> str:

@@ -23,6 +23,7 @@ from lakatos.traces.wording import plural
 
 if TYPE_CHECKING:
     from lakatos.flows.run.state import RunState
+    from lakatos.theories.engine.scoreboard import TheoryStanding
     from lakatos.theories.engine.scoring.score import ScoreEstimate
 
 SUMMARY_FILE = "summary.json"
@@ -157,13 +158,26 @@ def _with_interval(score: ScoreEstimate) -> str:
     return f"{score.value:.4f} ({low:.4f} to {high:.4f})"
 
 
+def _frozen_score(line: TheoryStanding, n_experiments: int) -> str:
+    """The score of frozen predictions, with the number of experiments where others may have more."""
+    if line.prequential is None:
+        return ""
+    value = f"{line.prequential.value:.4f}"
+    return (
+        value
+        if line.n_prequential == n_experiments
+        else f"{value} ({line.n_prequential} of {n_experiments})"
+    )
+
+
 def _standings(state: RunState) -> tuple[tuple[str, ...], ...]:
     measured = {}
     if state.theories.completeness is not None:
         measured = {line.theory: line for line in state.theories.completeness.record.theories}
     table = []
     tied = state.tied()
-    for line in state.board().standings[:MOST_STANDINGS]:
+    board = state.board()
+    for line in board.standings[:MOST_STANDINGS]:
         known = measured.get(line.theory)
         concluded = state.campaign.concluded
         left = concluded.record.left_by(line.theory) if concluded else None
@@ -173,7 +187,7 @@ def _standings(state: RunState) -> tuple[tuple[str, ...], ...]:
                 "" if left is None else f"{left.value:.2f} ({left.low:.2f} to {left.high:.2f})",
                 "" if known is None or known.completeness is None else f"{known.completeness:.2f}",
                 _with_interval(line.score),
-                "" if line.prequential is None else f"{line.prequential.value:.4f}",
+                _frozen_score(line, len(board.experiments)),
                 f"{line.error:.4f}",
                 "" if line.correlation is None else f"{line.correlation:.3f}",
                 "tie" if line.theory in tied and len(tied) > 1 else "",

@@ -19,7 +19,7 @@ async def arbitrate(run: Run, cycle: int) -> Recorded[Diagnosis]:
     """Diagnose the best theory that lost to the leader; every claim cites the scores and the answers behind it."""
     board = run.state.board()
     leader, loser = leader_and_loser(board)
-    run.progress.stage(cycle, "diagnose", run.state.theories.name(loser))
+    run.progress.stage(cycle, "examine the misfit", run.state.theories.name(loser))
     names = [loser, leader]
     names += [line.theory for line in board.standings if line.theory not in names][:OTHERS]
 

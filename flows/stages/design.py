@@ -123,7 +123,10 @@ def _chosen(
     """The record of a design."""
     accepted, reason = best.accepted, best.reason
     if not accepted and config.design.refused == "cover":
-        accepted, reason = True, f"Accepted for coverage only: {reason.removeprefix('Refused: ')}"
+        accepted, reason = (
+            True,
+            f"Accepted in spite of its power, as the study demands: {reason.removeprefix('Refused: ')}",
+        )
     plan = best.design
     return DesignChosen(
         cycle=position[0],

@@ -40,7 +40,9 @@ async def preregister(
     run: Run, cycle: int, chosen: Recorded[DesignChosen]
 ) -> Recorded[Preregistration]:
     """Freeze every rival's predictions for every trial, the exclusion rules and the analysis."""
-    run.progress.stage(cycle, "preregister", told_experiment(chosen.record.experiment))
+    run.progress.stage(
+        cycle, "freeze predictions", f"experiment {told_experiment(chosen.record.experiment)}"
+    )
     inputs = [chosen.digest, *(item.digest for item in run.state.theories.pool.values())]
     inputs += [item.digest for item in run.state.experiments.collected.values()]
     inputs += run.state.theories.fit_records(run.state.theories.pool)

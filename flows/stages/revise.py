@@ -40,6 +40,14 @@ from lakatos.theories.language.theory import TheoryProgram
 from lakatos.traces.step import Recorded, StepContext
 from lakatos.traces.wording import plural
 
+SEARCH = "search for new theories"
+"""The stage, as progress is shown."""
+SOURCES = {
+    "grammar": "combinations of mechanisms",
+    "induction": "rules induced from the responses",
+    "language_model": "proposals of language models",
+}
+"""Where new theories come from, by advocate."""
 INDUCTION = "induction"
 """Author of rules found in the responses."""
 LEFT_OUT = 0.02
@@ -68,7 +76,8 @@ async def revise(
     advocates = [
         name for name in settings.advocates if name != "language_model" or run.config.roles.reviser
     ]
-    run.progress.stage(cycle, "revise", ", ".join(advocates))
+    sources = ", ".join(SOURCES[name] for name in advocates)
+    run.progress.stage(cycle, SEARCH, sources)
     advice = advice_on(run.evidence, diagnosis.record)
     if advice.n_campaigns:
         run.progress.note(
@@ -122,7 +131,7 @@ async def revise(
             few = some_trials(few, MOST_INDUCED_TRIALS, context.rng)
         reads = "induction" in settings.advocates
         if reads:
-            run.progress.stage(cycle, "revise", "inducing rules from the responses")
+            run.progress.stage(cycle, SEARCH, "inducing rules from the responses")
         reading = WorkTold(run.progress, cycle)
         found = (
             induced(
@@ -140,7 +149,7 @@ async def revise(
         )
         changed: tuple[SuccessorSubmitted, ...] = ()
         if run.config.conditions:
-            run.progress.stage(cycle, "revise", "trying changes of parameters with conditions")
+            run.progress.stage(cycle, SEARCH, "trying changes of parameters with conditions")
             leader = run.form(diagnosis.record.leader).program
             advocate = GrammarAdvocate(grammar)
             changed = changes_with_conditions(
@@ -204,13 +213,13 @@ class WorkTold:
         now = self.clock()
         said = f"{min(n_done, n_planned)} of {n_planned} {what}"
         if math.isfinite(best):
-            said += f", best {best:.4f} nats per choice"
+            said += f", best search criterion {best:.4f} nats per choice"
         if what != self._what:  # the first round has no pace yet
             self._what, self._begun = what, (now, share)
         elif 1 > share > self._begun[1]:
             pace = (now - self._begun[0]) / (share - self._begun[1])
             said += f", about {duration(max(pace * (1 - share), 1.0))} left"
-        self.progress.stage(self.cycle, "revise", said)
+        self.progress.stage(self.cycle, SEARCH, said)
 
 
 @dataclass(frozen=True)

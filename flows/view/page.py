@@ -14,7 +14,7 @@ from lakatos.experiments.record import DesignChosen
 from lakatos.flows.report.charts import chart_interval
 from lakatos.flows.report.course import ratio_of_verdict
 from lakatos.flows.report.download import both
-from lakatos.flows.report.experiment_facts import data_facts, most_informative
+from lakatos.flows.report.experiment_facts import data_facts
 from lakatos.flows.report.limits import limits
 from lakatos.flows.report.reader import RunReading
 from lakatos.flows.report.words import STEPS
@@ -155,7 +155,7 @@ def first_trial(look: RunMoment) -> tuple[Markup, str] | None:
     for name, item in look.state.experiments.designs.items():
         if item.record.accepted:
             design = look.design(item.record)
-            return Markup(look.domain.picture(design.stimuli, most_informative(design)[0])), name
+            return Markup(look.domain.picture(design.stimuli, 0)), name
     return None
 
 

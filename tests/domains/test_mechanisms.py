@@ -166,11 +166,11 @@ def claim_of(domain, name):
         ("intertemporal", "hyperbolic", "People discount delayed amounts hyperbolically (k = 0.0"),
         ("intertemporal", "exponential", "People discount delayed amounts exponentially (k = 0.0"),
         ("attention", "steady", "press a key when the evidence reaches one of two bounds"),
-        ("perception", "lognormal_race", "in a log-normal time (median 0.71 s without evidence, log SD 0.32)"),
+        ("perception", "lognormal_race", "for each response (median 0.71 s without evidence, log SD 0.32)"),
         ("perception", "full_ddm", "The starting point varies between trials (range 45% of the greatest possible)."),
         ("perception", "lba", "without noise within a trial"),
         ("risky", "expected_utility", "weight outcomes by their probabilities"),
-        ("risky", "cumulative_prospect_theory", "weight outcomes by decision weights"),
+        ("risky", "cumulative_prospect_theory", "weight outcomes by differences of weighted"),
     ],
 )  # fmt: skip
 def test_a_claim_uses_the_terms_of_its_field(domain, name, words):

@@ -83,9 +83,9 @@ class TheoriesState:
         return named.get(theory) or self.check_of(theory).record.name
 
     def both_names(self, theory: Digest) -> str:
-        """A theory's name; at the verdict, which names all anew, with the one that it had in the cycles."""
+        """A theory's name; at the verdict, which names all anew, with the one that it had during the run."""
         name, before = self.name(theory), self.check_of(theory).record.name
-        return name if name.startswith(before) else f"{name} (in the cycles: {before})"
+        return name if name.startswith(before) else f"{name} (named {before} during the run)"
 
     def fit_records(self, names: Iterable[Digest]) -> list[Digest]:
         """Records of the newest fits of theories, as inputs of what uses their people."""

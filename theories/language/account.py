@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lakatos.theories.errors import TheorySourceError
-from lakatos.theories.language.prior import Prior
+from lakatos.theories.language.prior import MOST_DOUBT, Prior
 from lakatos.theories.language.topic import DIRECTED_TITLES, topic_of
 
 Array = NDArray[np.float64]
@@ -57,6 +57,8 @@ APART = 0.5
 """Of a typical value: people of whom the middle eight of ten lie farther apart are told by a range."""
 SURELY = 0.99
 """Share of people that is stated as virtually all of them."""
+HELD = "as strongly as the declared range allows"
+"""Stands beside a side towards which the declared range holds people back."""
 LEAST_OFTEN = 0.01
 """Share of trials below which something hardly ever happens."""
 TIMES = {1: "once", 2: "twice in a row"}
@@ -77,6 +79,10 @@ MOST_LISTED = 4
 """Objects of one verb."""
 MIDDLE = "middle 80% of people"
 """The people between the ends of a range."""
+INTERVALS = "95% interval in brackets"
+"""Stands beside the first value that has an interval."""
+UNSURE = "direction uncertain"
+"""Stands beside a side that the data do not show to be that of the median person."""
 MOST_WORDS = 5
 """Of a name."""
 PLACE = re.compile(r"(?P<about>about )?\{(?P<name>\w+)(?P<form>[%+~#/]?)\}")
@@ -90,7 +96,8 @@ PREDICATE = re.compile(
     r"|give about|aim (higher|lower)|find"
     r"|are (\w+ly )?(drawn to|driven away from)|are (\w+ )?(more|less) likely to wait,"
     r"|give (\w+ )?(more|less))"
-    r" (?P<object>([^,;()]|\((?![^()]*estimated at)[^()]+\))+?)(?P<end> ((hardly|much) )?(more|less) random)?"
+    r" (?P<object>([^,;()]|\((?![^()]*(declared range|uncertain))[^()]+\))+?)"
+    r"(?P<end> ((hardly|much) )?(more|less) random)?"
 )
 """A verb with one object, or one condition, that may share the verb with others."""
 DIRECTION = re.compile(r"give (\w+ )?(?P<which>more|less) [^,]+")
@@ -209,6 +216,8 @@ class ToldClause:
     """Whether the text names the people whom it is true of."""
     idle: bool = False
     """Whether no trial that people were asked depends on it: it is no part of the claim then."""
+    is_unsure: bool = False
+    """Whether the 95% interval of the median person includes the null value."""
     is_undecided: bool = False
     """Whether it is open on which side most people are: it is no part of the claim then, where others remain."""
     is_most: bool = False
@@ -314,6 +323,8 @@ def account_of(
     claim = " ".join(_sentences(told, is_weak=is_nearly_random(told, priors)))
     first, middle, later = claim.partition(MIDDLE)
     claim = first + middle + later.replace(MIDDLE, MIDDLE.removesuffix(" of people"))
+    first, remark, later = claim.partition(INTERVALS)
+    claim = first + remark + re.sub(rf"; {INTERVALS}| \({INTERVALS}\)", "", later)
     return TheoryAccount(_account_name(head, told), claim, tuple(told))
 
 
@@ -358,7 +369,7 @@ def true_title(title: str, told: Sequence[ToldClause]) -> str:
             continue
         one, other = sides if item.direction > 0 else sides[::-1]
         words, others = one.split(), other.split()
-        if item.of_some:
+        if item.of_some or item.is_unsure:
             kept = words[:-1] if words[-1] == others[-1] and len(words) > 1 else words
             one = f"{' '.join(kept)} or {other}"
         title = _renamed(title, named[0], one)
@@ -366,7 +377,7 @@ def true_title(title: str, told: Sequence[ToldClause]) -> str:
         if not is_named(phrase, title):
             continue
         signs = {
-            0 if item.of_some else item.direction * side.signs[item.wording.label]
+            0 if item.of_some or item.is_unsure else item.direction * side.signs[item.wording.label]
             for item in told
             if item.wording.label in side.signs
             and (item.direction or item.of_some)
@@ -653,7 +664,7 @@ def _only_kind(clause: Wording, share: tuple[float, float, float]) -> str:
     if low < SURELY and high > 1 - SURELY:
         return ""
     kind = clause.clause.removeprefix("{who} ") if low >= SURELY else clause.opposite_short
-    return f"{kind} (a second kind of people is not needed)"
+    return f"{kind} (a mixture of two kinds of people was not supported)"
 
 
 def _tell_settled(
@@ -685,19 +696,53 @@ def _tell_settled(
     elif clause.neutral_clause and not is_strong:
         text = _filled(clause.neutral_clause, "", priors, pooled=pooled)
     else:
-        side = clause.clause if direction > 0 else clause.opposite_clause
+        side = _side(clause, direction)
         if is_strong:
             side = _with_estimate(side, clause, prior, direction)
         text = _filled(side, strength, priors, pooled=pooled)
     limit = at_limit(prior)
-    if is_strong and not mixed and _is_held_at(prior, direction):
-        bound = "upper" if is_at_high(prior) else "lower"
-        aside = f"estimated at the {bound} bound of the allowed range"
-        is_beside = text.endswith(")") and not _ends_with_value(clause, direction)
-        text = _with_aside(text, f"strength {aside}" if is_beside else aside)
+    is_unsure = is_strong and not mixed and _is_unsure(clause, prior, pooled=pooled)
+    if is_unsure:
+        text = _with_aside(text, UNSURE)
+    elif is_strong and not mixed and _is_held_at(prior, direction):
+        side = "high" if is_at_high(prior) else "low"
+        is_stated = f"{{{clause.parameter}" in _side(clause, direction)
+        aside = f"as {side} as the declared range allows" if is_stated else HELD
+        text = _with_aside(text, aside)
     return ToldClause(
-        text, clause, direction, strength.strip(), size, limit, mixed, is_undecided=undecided
+        text,
+        clause,
+        direction,
+        strength.strip(),
+        size,
+        limit,
+        mixed,
+        is_unsure=is_unsure,
+        is_undecided=undecided,
     )
+
+
+def _is_unsure(clause: Wording, prior: Prior, *, pooled: bool) -> bool:
+    """Whether the data do not show on which side the median person is."""
+    ends = median_interval(prior, pooled=pooled)
+    if not clause.opposite_clause or ends is None:
+        return False
+    return ends[0] <= clause.neutral <= ends[1]
+
+
+def median_interval(prior: Prior, *, pooled: bool = False) -> tuple[float, float] | None:
+    """95% interval of the median person, or a wider one; None where the data say nothing of it.
+
+    If 1 / (2 doubt^2) people were known without error, the center had the standard error doubt * sqrt(2) spreads; of
+    people who are known with errors, it has a smaller one. In pooled data, the spread is that error.
+    """
+    if not is_learned(prior) or not (pooled or 0 < prior.doubt < 0.99 * MOST_DOUBT):
+        return None
+    error = prior.spread if pooled else prior.doubt * np.sqrt(2) * prior.spread
+    low, high = (float(value) for value in prior.latent(np.array([prior.low, prior.high])))
+    centers = np.clip(prior.center + NORMAL_95 * error * np.array([-1, 1]), low, high)
+    start, end = (_quantile(prior.narrowed(float(at), prior.spread), 0.5) for at in centers)
+    return start, end
 
 
 def _with_estimate(side: str, clause: Wording, prior: Prior, direction: int) -> str:
@@ -712,10 +757,9 @@ def _with_estimate(side: str, clause: Wording, prior: Prior, direction: int) -> 
     return f"{side} ({prior.unit} {{{clause.parameter}{form}}})"
 
 
-def _ends_with_value(clause: Wording, direction: int) -> bool:
-    """Whether the last parentheses of a clause's side give the parameter that decides it."""
-    asides = ASIDE.findall(clause.clause if direction > 0 else clause.opposite_clause)
-    return bool(asides) and f"{{{clause.parameter}" in asides[-1]
+def _side(clause: Wording, direction: int) -> str:
+    """The clause of the side on which most people are."""
+    return clause.clause if direction > 0 else clause.opposite_clause
 
 
 def _are_divided(clause: Wording, prior: Prior, priors: Mapping[str, Prior]) -> bool:
@@ -740,6 +784,12 @@ def at_limit(prior: Prior) -> bool:
         return False
     low, high = (float(value) for value in prior.latent(np.array([prior.low, prior.high])))
     return min(prior.center - low, high - prior.center) < AT_LIMIT * (high - low)
+
+
+def _is_cut(prior: Prior) -> bool:
+    """Whether a limit cuts a learned distribution within one spread of its centre."""
+    low, high = (float(value) for value in prior.latent(np.array([prior.low, prior.high])))
+    return min(prior.center - low, high - prior.center) < prior.spread
 
 
 def is_as_declared(prior: Prior) -> bool:
@@ -911,20 +961,40 @@ def _filled(text: str, strength: str, priors: Mapping[str, Prior], *, pooled: bo
     ranged = set[
         str
     ]()  # in parentheses with a range, of which the remark speaks, all values are ranges
-    has_range = False
+    has_range = has_interval = False
 
     def value(match: re.Match[str]) -> str:
         prior, form = priors[match["name"]], match["form"]
+        nonlocal has_range, has_interval
         if pooled or not (match["name"] in ranged or _differ(prior)):
-            return (match["about"] or "") + _figure(_quantile(prior, 0.5), form, fine=prior.is_log)
-        nonlocal has_range
+            figure = _figure(_quantile(prior, 0.5), form, fine=prior.is_log)
+            interval = _brackets(prior, form, figure, pooled=pooled)
+            has_interval = has_interval or bool(interval)
+            return f"{'' if interval else match['about'] or ''}{figure}{interval}"
         has_range = has_range or form != "#"
         return _range_in_words(prior, form)
 
     text = OFTEN.sub(r"[on {\1%} of trials|on some trials]", text)
     text = CHOICE.sub(lambda match: match[1] if is_known(match[1]) else match[2], text)
     text = PLACE.sub(value, ASIDE.sub(aside, text))
-    return _with_aside(text, MIDDLE) if has_range and MIDDLE not in text else text
+    if has_range and MIDDLE not in text:
+        text = _with_aside(text, MIDDLE)
+    return _with_aside(text, INTERVALS) if has_interval else text
+
+
+def _brackets(prior: Prior, form: str, figure: str, *, pooled: bool) -> str:
+    """The 95% interval of a value behind it, in its form; empty where it is not known or not seen in so many digits."""
+    ends = median_interval(prior, pooled=pooled)
+    # Where a spread is hardly known, the interval is far wider than the data imply.
+    if ends is None or form in ("#", "+") or (not pooled and SURE * prior.doubt > 1):
+        return ""
+    low, high = (_figure(end, form, fine=prior.is_log) for end in ends)
+    if form == "/":
+        low, high = high, low
+    if low == high == figure:
+        return ""
+    is_tiny = low.startswith("less than")
+    return f" [up to {high}]" if is_tiny else f" [{low.removesuffix('%')} to {high}]"
 
 
 def _with_aside(text: str, aside: str) -> str:
@@ -959,9 +1029,13 @@ def _quantile(prior: Prior, share: float) -> float:
 
 
 def _differ(prior: Prior) -> bool:
-    """Whether people's answers show that they differ so much that one value for all would mislead."""
-    alike = prior.narrowed(prior.center, float(prior.spread * np.exp(-SURE * prior.doubt)))
+    """Whether one value for all would mislead: people differ, as their answers show, or lie on one side of a limit."""
+    is_one_sided = at_limit(prior) and _is_cut(prior)
+    shown = 1.0 if is_one_sided else np.exp(-SURE * prior.doubt)
+    alike = prior.narrowed(prior.center, float(prior.spread * shown))
     low, middle, high = (_quantile(alike, share) for share in (0.1, 0.5, 0.9))
+    if is_one_sided:
+        return high - low > APART * abs(middle)
     if prior.is_log:
         return high / low > 1 / APART
     return high - low > max(APART * abs(middle), 0.05 * (prior.high - prior.low))

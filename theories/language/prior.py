@@ -27,6 +27,8 @@ FIELDS: dict[str, tuple[str, ...]] = {
     "normal": ("mean", "sd", "low", "high"),
     "log_normal": ("median", "log_sd", "low", "high"),
 }
+MOST_DOUBT = 9.0
+"""Standard error of a spread's logarithm at which nothing more is to be said."""
 BESIDE_NUMBERS = ("prior", "unit", "meaning", "depends_on")
 """What an entry of ``PARAMETERS`` may say beside the numbers of its prior."""
 

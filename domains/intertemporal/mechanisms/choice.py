@@ -602,10 +602,10 @@ BIAS = (
             )
         },
         wording=Wording(
-            clause="{much}prefer to wait, whatever is offered",
-            clause_short="to wait",
-            opposite_clause="{much}prefer not to wait, whatever is offered",
-            opposite_short="not to wait",
+            clause="are {much}biased towards waiting",
+            clause_short="towards waiting",
+            opposite_clause="are {much}biased against waiting",
+            opposite_short="against it",
             parameter="leaning",
             unit=LOG_ODDS,
             label="patience",

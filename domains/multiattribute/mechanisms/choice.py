@@ -435,7 +435,7 @@ def _by_trials(strategy: OtherStrategy) -> Mechanism:
         code=f'p = p + parameters["{parameter}"] * (0.5 + 0.5 * {strategy.side} - p)',
         parameters={parameter: share},
         wording=Wording(
-            clause=f"{strategy.clause} {{{parameter}~}}",
+            clause=f"instead {strategy.clause} {{{parameter}~}}",
             parameter=parameter,
             unit=0.1,
             label="a mixture",

@@ -39,7 +39,7 @@ by_priority = xp.where(
 
 AVERAGE = "average = xp.where(shown, outcomes, 0.0).sum(axis=-1) / shown.sum(axis=-1)"
 
-DISTORTED = (("weighting",), "weight outcomes by decision weights")
+DISTORTED = (("weighting",), "weight outcomes by differences of weighted cumulative probabilities")
 
 
 def _value(*, code: str, **more: Any) -> Mechanism:
@@ -296,7 +296,7 @@ advantage = sum(xp.where(abs(lead) > 1e-9, xp.sign(lead), 0.0) for lead in leads
     ),
     _heuristic(
         name="chance to gain",
-        clause="compare only the chances to gain rather than to lose",
+        clause="compare only the probabilities of gaining and of losing",
         code="""
 balance = (probabilities * xp.sign(outcomes)).sum(axis=-1)
 advantage = balance[:, 1] - balance[:, 0]

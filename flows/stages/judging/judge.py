@@ -38,7 +38,9 @@ COMPARED = 400
 async def judge(run: Run, cycle: int, found: Recorded[SearchFinished]) -> list[Recorded[Verdict]]:
     """Check, score and judge the successors; admit those about which it is worth asking people."""
     n_submitted = len(found.record.submissions)
-    run.progress.stage(cycle, "judge", plural(n_submitted, "proposed theory", "proposed theories"))
+    run.progress.stage(
+        cycle, "judge new theories", plural(n_submitted, "proposed theory", "proposed theories")
+    )
     await turn_epoch(run, cycle)
     open_epoch(run)
     await rescore(run, cycle)

@@ -90,7 +90,7 @@ def test_a_condition_within_participants_is_found_with_its_size(
     assert rate["participants"] == 16
     assert "discount_rate" in found.verdict
     assert "is lower with session[placebo]" in found.verdict
-    assert "treatment coding; each level is compared with the first of drug, placebo" in found.text
+    assert "treatment coding; the reference level is drug" in found.text
     assert "permutation test of the estimate in standard errors of the mixed model" in " ".join(
         found.text.split()
     )
@@ -112,7 +112,7 @@ def test_a_parameter_of_which_responses_say_little_is_said_to_have_narrow_interv
         for name in names
     ]
     shown = " ".join(replace(found, theories={"hyperbolic": nothing}).text.split())
-    assert "with it (95%)" in shown
+    assert "with effect (95%)" in shown
     assert "p, corrected" in shown
     assert all(f"{item.parameter}†" in shown for item in nothing.effects)
 

@@ -75,7 +75,8 @@ def test_of_fewer_than_ten_participants_no_claim_is_stated(
     assert fitted.claim in fitted.headline
     few = replace(fitted, n_people=9, participants=fitted.participants[:4])
     assert few.headline.startswith(
-        f"{few.name}: no claim about people from 9 participants; at least 10 are needed. Mean BIC "
+        f"{few.name}: no claim about people from 9 participants; at least 10 are needed. The population "
+        "distribution, and values that are shrunken towards it, rest on 9 participants alone. Mean BIC "
     )
     assert "interval" not in few.headline  # of a mean over fewer than five participants
 

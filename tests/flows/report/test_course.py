@@ -36,18 +36,24 @@ from lakatos.theories.engine.scoring.score import ScoreEstimate
 
 
 def test_only_cycles_with_a_diagnosis_or_a_proposal_are_named() -> None:
-    assert course_of_search([1, 2], {1: 2}) == (
-        "In cycles 1 and 2 the misfit of a theory was examined. 2 new theories were proposed (in cycle 1)."
+    assert course_of_search([(1, "Tallying"), (2, "Tallying"), (3, "Adding")], {1: 2}) == (
+        "The misfit of Tallying (in cycles 1 and 2) and Adding (in cycle 3) was examined. 2 new theories were proposed "
+        "(in cycle 1)."
     )
-    assert course_of_search([1], {}) == (
-        "In cycle 1 the misfit of a theory was examined. No new theory was proposed."
+    assert course_of_search([(1, "Tallying")], {}) == (
+        "The misfit of Tallying (in cycle 1) was examined. No new theory was proposed."
     )
     assert course_of_search([], {}) == ""
 
 
 def test_a_search_that_added_no_theory_is_not_said_to_have_submitted_any() -> None:
     assert found_by_search(222, 0) == (
-        "The search evaluated 222 candidates; it added no theory to the initial ones."
+        "The search evaluated 222 candidates; it added no theory to the initial ones, because no candidate brought a "
+        "clear gain."
+    )
+    assert found_by_search(222, 0, 3) == (
+        "The search evaluated 222 candidates; it added no theory to the initial ones, because without clauses that "
+        "brought no clear gain the best candidates had the form of theories that competed already."
     )
     assert (
         found_by_search(98, 1) == "The search evaluated 98 candidates; 1 new theory was submitted."
@@ -70,14 +76,14 @@ def test_the_course_counts_trials_chosen_and_drawn_and_claims_no_prediction_of_l
 
 
 def test_no_trial_is_called_random_of_an_experiment_that_has_all_that_remained() -> None:
-    def design(n_trials: int, n_random: int, n_candidates: int) -> DesignChosen:
+    def design(cycle: int, n_trials: int, n_random: int, n_candidates: int) -> DesignChosen:
         return DesignChosen.model_construct(
-            n_trials=n_trials, n_random=n_random, n_candidates=n_candidates
+            cycle=cycle, n_trials=n_trials, n_random=n_random, n_candidates=n_candidates
         )
 
-    assert kinds_of_trials([design(20, 10, 40), design(12, 6, 12)]) == (
-        "10 were selected to discriminate between the theories competing then, 10 were drawn at random and 12 were all "
-        "that remained"
+    assert kinds_of_trials([design(1, 20, 10, 40), design(2, 12, 6, 12)]) == (
+        "10 were selected to discriminate between the theories competing then, 10 were drawn at random and the "
+        "remaining 12 were used in cycle 2"
     )
     trials = Stimuli({"x": np.arange(4.0)})
     plan = Design("1.1", trials, repetitions=2, n_participants=5, random_coverage=(3,))

@@ -44,9 +44,12 @@ def test_the_paragraph_states_the_stopping_rule_and_when_the_study_ended() -> No
     with open_reading(tiny_run()) as reading:
         text = methods_paragraph(reading)
         n_cycles = len(reading.state.campaign.cycles)
-        most = reading.config.stop.cycles
-    assert f"Stopping rule: the study ends after {most} cycle" in text
-    assert f"It ended after {n_cycles} cycle" in text
+        rule = reading.config.stop.words(is_archive=reading.is_collected_before)
+    ends = f"The study was planned to end, and ended, after {n_cycles} cycle"
+    assert (ends in text) == rule.startswith(f"the study ends after {n_cycles} cycle")
+    assert (f"Stopping rule: {rule}. The study ended after {n_cycles} cycle" in text) == (
+        ends not in text
+    )
 
 
 def test_the_paragraph_states_how_often_each_participant_responded() -> None:

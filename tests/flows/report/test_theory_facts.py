@@ -13,6 +13,13 @@ def test_a_centre_at_a_limit_is_stated_with_the_limit() -> None:
     assert words.endswith("; the centre of the distribution is estimated at the lower limit, 0")
 
 
+def test_a_population_is_stated_by_the_range_that_claims_state() -> None:
+    # The 10th and 90th percentiles of a normal lie 1.2816 standard deviations from its centre.
+    assert prior_words(Prior("normal", -9.0, 9.0, 1.0, 0.5)) == (
+        "middle 80% of the population: 0.359 to 1.64"
+    )
+
+
 def test_a_range_that_responses_do_not_narrow_is_not_called_as_wide_as_the_declared_one() -> None:
     words = prior_words(Prior("normal", 0.0, 1.0, 0.5, 5.0))
     assert words.endswith("; the data do not narrow the declared range (0 to 1)")

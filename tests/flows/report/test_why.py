@@ -54,7 +54,7 @@ def test_a_score_is_told_with_what_its_predictions_rest_on_and_the_name_last() -
     words = SimpleNamespace(theory=lambda body, field="theory": "Tallying")
     body = {"experiment": "1.1", "frozen": None, "left_out": units, "declared": units}
     assert _scored(body, words) == (
-        "experiment 1.1 predicted at −0.5000 nats per choice (parameters estimated from other data) by Tallying"
+        "experiment 1.1: score −0.5000 nats per choice (parameters estimated from other data) of Tallying"
     )
     assert "(frozen predictions)" in _scored(body | {"frozen": units}, words)
 
@@ -68,6 +68,19 @@ def test_records_below_a_verdict_that_lead_to_no_new_response_end_without_a_colo
     assert list(_lines(with_them, "", "", 1))[1] == "└─ … rests on 1 further record: 40 responses"
 
 
+def test_a_record_that_stands_further_up_is_counted_and_not_printed_again() -> None:
+    fit = RecordReason("b" * 64, 2, "theory_fitted", "parameters estimated: Tallying", ())
+    again = replace(fit, again=True)
+    cycle = RecordReason("c" * 64, 3, "cycle_closed", "cycle 1 ended", (fit,))
+    verdict = RecordReason("a" * 64, 4, "concluded", "Tallying leads", (cycle, again, again))
+    lines = list(_lines(verdict, "", "", 3))
+    assert sum("parameters estimated" in line for line in lines) == 1
+    assert lines[-1] == "└─ and 2 records shown above"
+    assert list(_lines(replace(verdict, n_left=4), "", "", 3))[-1] == (
+        "└─ and 2 records shown above and 4 more"
+    )
+
+
 def on(name: str, ahead: float) -> LeaderOnExperiment:
     score = ScoreEstimate(-0.5, 0.01, 30, 29.0)
     return LeaderOnExperiment(name, True, score, ScoreEstimate(ahead, 0.005, 30, 29.0), -0.7)
@@ -78,6 +91,7 @@ def test_an_experiment_is_called_evidence_only_if_its_interval_lies_above_zero()
     assert clear.startswith(
         "The strongest evidence is experiment 2.1 (of 2, each predicted from the others): +0.1000"
     )
+    assert clear.endswith(", uncorrected).")
     (none,) = strongest_part([on("1.1", -0.0063), on("2.1", 0.0026)], "experiment")
     assert none.startswith(
         "No experiment by itself shows an advantage; the difference is largest in"

@@ -71,8 +71,8 @@ def test_a_search_says_how_far_it_is_how_good_and_how_long_it_takes() -> None:
     said(44, -0.6)
     assert told.details == [
         "4 of 40 candidates evaluated",
-        "10 of 40 candidates evaluated, best -0.6123 nats per choice, about 30 s left",
-        "40 of 40 candidates evaluated, best -0.6000 nats per choice",
+        "10 of 40 candidates evaluated, best search criterion -0.6123 nats per choice, about 30 s left",
+        "40 of 40 candidates evaluated, best search criterion -0.6000 nats per choice",
     ]
 
 
@@ -89,5 +89,5 @@ def test_what_is_more_work_counts_more_in_the_time_that_is_left() -> None:
         "0 of 2 steps",
         "1 of 2 steps, about 5 s left",
         "0 of 4 fits",
-        "1 of 4 fits, best -0.5000 nats per choice, about 1 min 30 s left",
+        "1 of 4 fits, best search criterion -0.5000 nats per choice, about 1 min 30 s left",
     ]

@@ -48,10 +48,13 @@ def test_the_sentence_has_the_share_its_interval_and_the_textbook():
     )
 
 
-def test_a_score_above_that_of_generic_learners_is_not_called_completeness():
+def test_a_score_above_that_of_generic_learners_is_first_stated_as_better():
     text = describe(measured(line("Adding", 1.45)))
     assert text.startswith("It predicts better than generic learners (gradient boosting")
-    assert "guessing (0) and these learners (1) is 1.45 (95% interval 1.41 to 1.49" in text
+    assert (
+        "its completeness, on a scale from guessing (0) to these learners (1), is 1.45 (95% interval 1.41 to 1.49"
+        in text
+    )
     assert "Its completeness" in describe(measured(line("Adding", 1.02)))
 
 

@@ -84,5 +84,5 @@ def test_a_text_of_before_the_verdict_has_the_names_that_theories_have_since() -
     twins = replace(theories, checked={one: known(one, "Adding") for one in (first, second)})
     text = in_new_names(twins, "Adding (bbbbbb) is ahead of Adding (aaaaaa).")
     assert text == "Adding with diminishing returns is ahead of Adding (aaaaaa)."
-    now = "Adding with diminishing returns (in the cycles: Adding with curved values)"
+    now = "Adding with diminishing returns (named Adding with curved values during the run)"
     assert theories.both_names(second) == now

@@ -400,7 +400,7 @@ class TestDiagnosis:
         assert found.location.startswith("size")
         assert first.remedies == ("value:root", "value:log")
         assert found.proposal.startswith(
-            "try root and log: with this pattern as one more parameter"
+            "try mechanisms of root and log; a parameter for this pattern"
         )
         assert found.remedies[:2] == ("value:root", "value:log")
         assert found.test.startswith(
@@ -495,8 +495,8 @@ class TestDiagnosis:
             -1
         ]
         assert last.text.startswith(
-            f"the trial that most favours Loser is trial 8 of e1: observed {share:.2f}; estimated from "
-            "these responses, Loser predicts "
+            "the trial that most favours Loser is trial 8 of e1: the second option was chosen in "
+            f"{share:.0%} of responses; estimated from these responses, Loser predicts "
         )
         assert last.feature == ""
 
@@ -658,7 +658,7 @@ def test_another_theory_can_be_all_that_is_found() -> None:
     said = _test(sheet, "Tallying", check)
     assert "closer to the predictions of the other one" in said
     assert re.search(
-        r"at the effect size found here, about \d+ responses suffice for an expected z of 3 \(the largest",
+        r"at the effect size found here, about \d+ new responses would have an expected z of 3 \(the largest",
         said,
     )
 
@@ -689,10 +689,10 @@ def _check(rule: str, effect: float) -> DiagnosisCheck:
 
 def test_the_interval_of_an_effect_keeps_the_end_on_the_other_side_of_zero() -> None:
     assert _size(_check("slope", 0.125), (-0.05, 0.3)) == (
-        "0.125 (95% interval -0.050 to 0.300) more often"
+        "12.5 percentage points (95% interval -5.0 to 30.0) more often"
     )
     assert _size(_check("slope", -0.125), (-0.3, 0.05)) == (
-        "0.125 (95% interval -0.050 to 0.300) less often"
+        "12.5 percentage points (95% interval -5.0 to 30.0) less often"
     )
 
 
@@ -709,7 +709,7 @@ def test_random_responses_are_added_where_errors_are_too_few_and_removed_where_t
     assert "add a proportion of random responses" in _without_mechanism(_check("lapse", 0.1))
     assert "reduce or remove random responses" in _without_mechanism(_check("lapse", -0.1))
     assert "weigh a trial differently" in _without_mechanism(_check("consistency", 0.1))
-    assert "remember their responses" in _without_mechanism(_check("consistency", -0.1))
+    assert "predict more agreement" in _without_mechanism(_check("consistency", -0.1))
 
 
 def test_replicas_support_no_smaller_probability_than_one_in_ten_thousand() -> None:
@@ -724,11 +724,11 @@ def test_a_change_is_proposed_by_what_clauses_are_about_and_not_by_internal_name
     curve = Wording("a", label="increasing returns", opposite_label="diminishing returns")
     named = Mechanism(slot="value", name="power_of_ratings", wording=curve)
     plain = Mechanism(slot="value", name="plain_ratings", clause="add them up")
-    assert _in_words([named, plain]) == "try curved values"
-    assert _in_words([plain]) == "try plain ratings"
+    assert _in_words([named, plain]) == "try mechanisms of curved values"
+    assert _in_words([plain]) == "try mechanisms of plain ratings"
     many = [Mechanism(slot="value", name=name, clause="x") for name in "abcde"]
-    assert _in_words(many[:3]) == "try a, b and c"
-    assert _in_words(many) == "try a, b, c and 2 more mechanisms"
+    assert _in_words(many[:3]) == "try mechanisms of a, b and c"
+    assert _in_words(many) == "try mechanisms of a, b, c and 2 others"
 
 
 def test_only_findings_with_an_adjusted_p_below_5_percent_are_stated_as_misfits() -> None:
@@ -754,7 +754,8 @@ def test_a_check_that_is_not_about_trials_is_named_in_words() -> None:
 def test_a_change_without_a_mechanism_is_one_proposal_that_says_so():
     check = SimpleNamespace(rule="consistency", effect=-0.2)
     assert _without_mechanism(check) == (
-        "let participants remember their responses, for which the grammar has no mechanism"
+        "try rules with a better fit, which also predict more agreement between responses to a repeated trial; the "
+        "search has no mechanism for this pattern alone"
     )
     check = SimpleNamespace(rule="mixture", effect=0.2)
     assert _without_mechanism(check) == (

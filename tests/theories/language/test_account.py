@@ -8,6 +8,7 @@ import pytest
 from lakatos.domains import FAMILIES
 from lakatos.theories.errors import TheorySourceError
 from lakatos.theories.language.account import (
+    HELD,
     Wording,
     account_of,
     declared_title,
@@ -57,7 +58,7 @@ def test_where_people_differ_in_sign_their_share_is_told_but_not_where_they_cann
     assert tell_clause(PULL, priors).text == (
         "67% of people (95% interval 50% to 82%) like it, and the rest dislike it"
     )
-    assert tell_clause(PULL, priors, pooled=True).text == "like it"
+    assert tell_clause(PULL, priors, pooled=True).text == "like it (direction uncertain)"
 
 
 def test_people_are_divided_only_where_their_answers_show_that_they_differ():
@@ -66,7 +67,7 @@ def test_people_are_divided_only_where_their_answers_show_that_they_differ():
 
     assert told(0.15).startswith("67% of people (95% interval 50% to 82%) like it")
     assert told(0.05).startswith("67% of people (95% interval 62% to 73%) like it")
-    assert told(0.6) == "like it"
+    assert told(0.6) == "like it (direction uncertain)"
     kind = Wording("{who} count", parameter="type")
     doubtful = Prior("normal", -4, 4, -0.45, 1.0, doubt=0.6)
     assert tell_clause(kind, {"type": doubtful}).text == "some people count"
@@ -83,17 +84,12 @@ def test_what_no_trial_depends_on_is_kept_apart_and_no_part_of_the_claim():
 
 
 def test_a_centre_at_a_limit_is_said():
-    assert (
-        tell_clause(PULL, {"pull": learned(4.0)}).text
-        == "like it (estimated at the upper bound of the allowed range)"
-    )
-    assert "the lower bound of" in tell_clause(PULL, {"pull": learned(-4.0)}).text
+    assert tell_clause(PULL, {"pull": learned(4.0)}).text == f"like it ({HELD})"
+    assert tell_clause(PULL, {"pull": learned(-4.0)}).text == f"dislike it ({HELD})"
     assert "range" not in tell_clause(PULL, {"pull": learned(3.5)}).text
     # What the range holds back is not called slight.
     near = learned(0.2, low=-4.0, high=0.2)
-    assert tell_clause(PULL, {"pull": near}).text == (
-        "like it (estimated at the upper bound of the allowed range)"
-    )
+    assert tell_clause(PULL, {"pull": near}).text == f"like it ({HELD})"
     # Zero is no limit that the declaration draws: nobody has less than nothing of a share.
     share = {"lapse": learned(0.0, 0.1, low=0.0, high=0.4), "gain": learned(2.0, low=0.1, high=2.0)}
     assert names_held_back(share) == ("gain",)
@@ -243,11 +239,13 @@ def test_how_often_something_is_done_is_stated_as_a_share_of_trials_and_rarely_i
 def test_where_people_differ_much_a_range_is_told_in_place_of_a_median():
     clause = Wording("expect a price (about {price} cents)")
     alike, apart = learned(10.0, 0.5, 0.0, 30.0), learned(10.0, 5.0, 0.0, 30.0)
-    assert tell_clause(clause, {"price": alike}).text == "expect a price (about 10 cents)"
+    assert tell_clause(clause, {"price": alike}).text == (
+        "expect a price (10 [9.8 to 10] cents; 95% interval in brackets)"
+    )
     told = tell_clause(clause, {"price": apart}).text
     assert told == "expect a price (4.1 to 16 cents for the middle 80% of people)"
     pooled = tell_clause(clause, {"price": apart}, pooled=True).text
-    assert pooled == "expect a price (about 10 cents)"
+    assert pooled == "expect a price (10 [3.4 to 20] cents; 95% interval in brackets)"
     unsure = Prior("normal", 0.0, 30.0, 10.0, 5.0, doubt=0.8)
     assert tell_clause(clause, {"price": unsure}).text == "expect a price (about 10 cents)"
 
@@ -609,20 +607,20 @@ def test_a_kind_of_people_that_hardly_anybody_is_of_is_not_stated():
         center: tell_clause(kinds, {"type": learned(center, 1.0, doubt=0.02)}).text
         for center in (-3.5, 0.5, 3.5)
     }
-    assert several[3.5] == "count (a second kind of people is not needed)"
-    assert several[-3.5] == "weigh (a second kind of people is not needed)"
+    assert several[3.5] == "count (a mixture of two kinds of people was not supported)"
+    assert several[-3.5] == "weigh (a mixture of two kinds of people was not supported)"
     assert several[0.5].startswith("69% of people (95% interval")
     assert several[0.5].endswith(" count, and the others weigh")
     assert (
         tell_clause(kinds, {"type": Prior("uniform", -4.0, 4.0)}).text
         == "some people count, and others weigh"
     )
-    kinds = replace(kinds, label="two kinds of people", opposite_label="one kind of people")
+    kinds = replace(kinds, label="two kinds of people", opposite_label="one rule for all people")
     names = [
         account_of("Two kinds of people", [kinds], {"type": learned(center, 1.0, doubt=0.02)}).name
         for center in (0.5, 3.5)
     ]
-    assert names == ["Two kinds of people", "One kind of people"]
+    assert names == ["Two kinds of people", "One rule for all people"]
 
 
 def test_a_theory_keeps_the_clause_that_it_is_named_after_where_that_has_hardly_an_effect():
@@ -703,18 +701,21 @@ def test_a_clause_with_a_subject_of_its_own_does_not_continue_people():
 
 def test_a_bound_is_stated_in_the_parentheses_of_its_own_number_or_of_the_strength():
     prior = {"pull": learned(4.0), "rate": learned(0.5)}
-    at_bound = "estimated at the upper bound of the allowed range"
     own = Wording("{much}like it (weight {pull})", parameter="pull", unit=0.5)
-    assert tell_clause(own, prior).text == f"like it (weight 4; {at_bound})"
+    assert (
+        tell_clause(own, prior).text == "like it (weight 4; as high as the declared range allows)"
+    )
     other = Wording("{much}like it (rate {rate})", parameter="pull", unit=0.5)
-    assert tell_clause(other, prior).text == (f"like it (rate 0.5; strength {at_bound})")
-    assert tell_clause(PULL, prior).text == f"like it ({at_bound})"
+    assert tell_clause(other, prior).text == f"like it (rate 0.5; {HELD})"
+    assert tell_clause(PULL, prior).text == f"like it ({HELD})"
 
 
 def test_all_numbers_of_parentheses_with_a_range_are_ranges() -> None:
     rates = Wording("run (rate {pull} for one, {rate} for the other)")
     alike = {"pull": learned(1.0, 0.02), "rate": learned(2.0, 0.02)}
-    assert tell_clause(rates, alike).text == "run (rate 1 for one, 2 for the other)"
+    assert tell_clause(rates, alike).text == (
+        "run (rate 1 [0.99 to 1] for one, 2 for the other; 95% interval in brackets)"
+    )
     differing = alike | {"rate": learned(2.0, 1.0, doubt=0.01)}
     assert tell_clause(rates, differing).text == (
         "run (rate 0.97 to 1 for one, 0.71 to 3.2 for the other; middle 80% of people)"
@@ -775,7 +776,78 @@ def test_a_rate_has_two_digits_however_small_it_is():
     rate = Prior("log_normal", 1e-6, 1.0, float(np.log(0.00123)), 0.01, doubt=DOUBT)
     clause = Wording("discount (k = {rate} per day)")
     assert tell_clause(clause, {"rate": rate}).text == "discount (k = 0.0012 per day)"
-    assert tell_clause(clause, {"rate": learned(0.0012)}).text == "discount (k = 0 per day)"
+    plain = learned(0.0012, doubt=0.0)
+    assert tell_clause(clause, {"rate": plain}).text == "discount (k = 0 per day)"
+
+
+def test_a_value_has_its_interval_in_brackets_which_the_first_one_explains():
+    lapse = Wording("choose at random {lapse~}", sentence=3)
+    priors = {
+        "k": Prior("log_normal", 1e-4, 9.0, float(np.log(0.2)), 0.2, doubt=0.2),
+        "lapse": learned(0.12, 0.02, low=0.0, high=0.4, doubt=0.3),
+    }
+    clauses = [Wording("discount (k = {k} per day)"), lapse]
+    # The ends are those of 1.96 * 0.2 * sqrt(2) * 0.2 around log 0.2, and of 1.96 * 0.3 * sqrt(2) * 0.02 around 0.12.
+    assert account_of("Rate", clauses, priors).claim == (
+        "People discount (k = 0.2 [0.18 to 0.22] per day; 95% interval in brackets). They choose at random on "
+        "12% [10 to 14%] of trials."
+    )
+    # Where a spread is hardly known, the interval would be far too wide.
+    hardly = {name: replace(prior, doubt=0.6) for name, prior in priors.items()}
+    unknown = {name: replace(prior, doubt=0.0) for name, prior in priors.items()}
+    assert account_of("Rate", clauses, hardly).claim == account_of("Rate", clauses, unknown).claim
+    assert account_of("Rate", clauses, unknown).claim == (
+        "People discount (k = 0.2 per day). They choose at random on 12% of trials."
+    )
+    # Of pooled responses, the spread is what is not known of the shared value.
+    shared = tell_clause(clauses[0], unknown, pooled=True).text
+    assert shared == "discount (k = 0.2 [0.14 to 0.3] per day; 95% interval in brackets)"
+
+
+def test_of_people_on_one_side_of_a_limit_a_range_is_stated() -> None:
+    lapse = Wording("choose at random {lapse~}", sentence=3)
+    rare = Prior("normal", 0.0, 0.4, 0.0, 0.016, doubt=3.0)
+    assert tell_clause(lapse, {"lapse": rare}).text == (
+        "choose at random on up to 3% of trials (middle 80% of people)"
+    )
+
+
+def test_a_direction_whose_interval_includes_the_neutral_value_is_called_uncertain():
+    time = Wording(
+        "weight each further day {far}more than the one before",
+        parameter="power",
+        opposite_clause="weight each further day {far}less than the one before",
+        neutral=1.0,
+        unit=0.4,
+        log_ratio=True,
+        label="stretched time",
+        opposite_label="contracted time",
+    )
+
+    def told(center: float) -> str:
+        prior = Prior("log_normal", 0.2, 5.0, center, 0.1, unit="exponent", doubt=0.5)
+        return account_of("Discounting, contracted time", [time], {"power": prior}).claim
+
+    assert told(0.1) == (
+        "People weight each further day more than the one before (exponent 1.1 [0.96 to 1.3]; 95% interval in "
+        "brackets; direction uncertain)."
+    )
+    assert told(0.2) == (
+        "People weight each further day more than the one before (exponent 1.2 [1.1 to 1.4]; 95% interval in brackets)."
+    )
+    names = [
+        account_of(
+            "Discounting, contracted time",
+            [time],
+            {"power": Prior("log_normal", 0.2, 5.0, center, 0.1, unit="exponent", doubt=0.5)},
+        ).name
+        for center in (-0.2, 0.1, 0.2)
+    ]
+    assert names == [
+        "Discounting, contracted time",
+        "Discounting, stretched or contracted time",
+        "Discounting, stretched time",
+    ]
 
 
 def test_a_last_choice_that_is_repeated_whatever_its_outcome_is_named_once():

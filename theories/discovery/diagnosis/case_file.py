@@ -303,10 +303,10 @@ def _claim(
         item for feature in check.answered_by for item in grammar.mechanisms_repairing(feature)
     ]
     low, high = worth.interval
-    added = "with it" if check.rule in ABOUT_OTHERS else "with this pattern as one more parameter"
+    added = "this" if check.rule in ABOUT_OTHERS else "a parameter for this pattern"
     improves = "improves" if low > 0 else "does not clearly improve"
     expected = (
-        f"{added} the fit to the same responses {improves} ({worth.value:+.4f} nats per choice, {low:+.4f} to "
+        f"{added} {improves} the fit to the same responses ({worth.value:+.4f} nats per choice, {low:+.4f} to "
         f"{high:+.4f}); the gain on new responses is smaller"
     )
     ends = (check.effect - 1.96 * check.error, check.effect + 1.96 * check.error)
@@ -324,7 +324,7 @@ def _claim(
         gain=worth.value,
         gain_error=worth.standard_error,
         recommendation=(_in_words(repairing) if repairing else _without_mechanism(check))
-        + f": {expected}",
+        + f"; {expected}",
         remedies=tuple(dict.fromkeys(f"{item.slot}:{item.name}" for item in repairing)),
     )
 
@@ -339,8 +339,8 @@ def _in_words(mechanisms: Sequence[Mechanism]) -> str:
     names = list(filter(None, labels)) or [item.name.replace("_", " ") for item in mechanisms]
     own = list(dict.fromkeys(names))
     if len(own) <= MOST_NAMED:
-        return f"try {in_a_list(own)}"
-    return f"try {', '.join(own[:MOST_NAMED])} and {len(own) - MOST_NAMED} more mechanisms"
+        return f"try mechanisms of {in_a_list(own)}"
+    return f"try mechanisms of {', '.join(own[:MOST_NAMED])} and {len(own) - MOST_NAMED} others"
 
 
 _WITHOUT_MECHANISM = {
@@ -358,7 +358,8 @@ _WITHOUT_MECHANISM = {
     "repetition": "let the last choice act on the next",
     "drift": "let a parameter change over the trials",
     "consistency": "let participants weigh a trial differently each time",
-    "consistency, too much": "let participants remember their responses",
+    "consistency, too much": "try rules with a better fit, which also predict more agreement between responses to a "
+    "repeated trial",
 }
 
 
@@ -371,7 +372,7 @@ def _without_mechanism(check: DiagnosisCheck) -> str:
     return (
         change
         if check.rule in ABOUT_OTHERS
-        else f"{change}, for which the grammar has no mechanism"
+        else f"{change}; the search has no mechanism for this pattern alone"
     )
 
 
@@ -391,11 +392,12 @@ def _size(check: DiagnosisCheck, ends: tuple[float, float]) -> str:
         ratio, low, high = (float(np.exp(value)) for value in (check.effect, *ends))
         return f"{ratio:.2f} (95% interval {low:.2f} to {high:.2f}) times"
     sign = 1 if check.effect > 0 else -1
-    low, high = sorted(sign * end for end in ends)
+    low, high = sorted(100 * sign * end for end in ends)
     more = "more" if check.effect > 0 else "less"
-    return f"{abs(check.effect):.3f} (95% interval {low:.3f} to {high:.3f}) {more}" + (
-        "" if check.rule == "lapse" else " often"
+    points = (
+        f"{100 * abs(check.effect):.1f} percentage points (95% interval {low:.1f} to {high:.1f})"
     )
+    return f"{points} {more}" + ("" if check.rule == "lapse" else " often")
 
 
 def _hypothesis(name: str, found: Sequence[DiagnosisCheck]) -> str:
@@ -439,7 +441,6 @@ def _test(sheet: DiagnosisSheet, name: str, check: DiagnosisCheck) -> str:
     """What a test of the first finding would show, and how many responses it takes."""
     n_answers = float(sheet.n_answers.sum())
     needed = int(np.ceil(n_answers * (3 / max(abs(check.z), 1e-9)) ** 2 / 10) * 10)
-    enough = f"about {needed} responses suffice for an expected z of 3"
     ways = {
         "slope": f"trials that vary {words(check.feature)} and hold the other properties constant",
         "curvature": f"trials at both ends and in the middle of {_curved_along(check)}, with other properties "
@@ -448,7 +449,7 @@ def _test(sheet: DiagnosisSheet, name: str, check: DiagnosisCheck) -> str:
         "extremity": f"trials on which {name} is nearly certain beside trials on which it is not",
         "side": "the same trials with the two options exchanged",
         "region": f"the marked trials beside trials that differ from them in {words(check.feature)} alone",
-        "spread": "more trials per participant, so that participants can be distinguished",
+        "spread": "many trials per participant, so that participants can be distinguished",
         "mixture": "trials on which the two theories disagree, many per participant: participants would fall into "
         "two groups",
         "another": "trials on which the two theories disagree: responses would be closer to the "
@@ -459,8 +460,8 @@ def _test(sheet: DiagnosisSheet, name: str, check: DiagnosisCheck) -> str:
         "consistency": "every trial twice, far apart",
     }
     return (
-        f"{ways[check.rule]}; at the effect size found here, {enough} (the largest of many effects is "
-        "overestimated, so more may be needed)"
+        f"{ways[check.rule]}; at the effect size found here, about {needed} new responses would have an expected z "
+        "of 3 (the largest of many effects is overestimated, so more may be needed)"
     )
 
 
@@ -481,7 +482,7 @@ def _dependencies(seen: TheoryExamination, theory: TheoryPredictions) -> str:
             f"{n_people:,} of {n_people + theory.n_left_out:,} participants, drawn at random, were examined"
         )
     notes.append(
-        f"replicas are drawn from the population of {theory.name} estimated from the same responses"
+        f"simulated data sets use the population distribution of {theory.name}, estimated from the same responses"
     )
     return "; ".join(notes)
 
@@ -540,9 +541,9 @@ def _illustration(
     share = float(sheet.observed[number].chosen[0, row] / panel.n_answers[row])
     return DiagnosisClaim(
         text=f"the trial that most favours {leader.name} is trial {row + 1} of "
-        f"{told_experiment(panel.trials.experiment)}: observed {share:.2f}; "
-        f"estimated from these responses, {leader.name} predicts {ahead[number][row]:.2f} and {loser.name} "
-        f"{panel.mean[row, -1]:.2f}",
+        f"{told_experiment(panel.trials.experiment)}: {sheet.option} was chosen in {share:.0%} of responses; "
+        f"estimated from these responses, {leader.name} predicts {ahead[number][row]:.0%} and {loser.name} "
+        f"{panel.mean[row, -1]:.0%}",
         feature="",
         effect=float(gains[number][row]),
         z=0.0,

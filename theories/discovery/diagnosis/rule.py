@@ -370,8 +370,8 @@ def region_check(sheet: DiagnosisSheet, held: Array | None = None) -> list[Diagn
             z=float(z[worst]),
             p=p,
             analysis=(
-                f"on the {int(size[worst])} trials where {where}, squared prediction errors of {{name}} are {{size}} "
-                "those expected if it were true, the largest ratio among the regions searched"
+                f"on the {int(size[worst])} of {members.shape[1]} trials where {where}, squared prediction errors of "
+                "{name} are {size} those expected if it were true, the largest ratio among the regions searched"
             ),
             gain=lambda corrector: max(
                 (corrector.fixed(build) for build in builds), key=lambda gain: gain.total
@@ -517,8 +517,8 @@ class SequenceRule:
 SEQUENCE_RULES = (
     SequenceRule(
         "lapse", "against", "lapse", "n_answers",
-        "responses that {name} predicted with less than 5% for the participant are {size} frequent than among its "
-        "replicas",
+        "responses that {name} predicted with less than 5% for the participant are {size} frequent than in data "
+        "simulated from it",
         lambda corrector: corrector.guesses(),
     ),
     SequenceRule(

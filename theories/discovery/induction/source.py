@@ -540,7 +540,7 @@ def write_mixture(
             parameter="disposition",
             opposite_short=words[1],
             label="two kinds of people",
-            opposite_label="one kind of people",
+            opposite_label="one rule for all people",
         ),
         Wording("guess at ties", sentence=2),
     ]

@@ -145,12 +145,12 @@ def try_clause(
     words = clause.statement
     if clause.strength == "hardly":
         held = typical <= MOST_HARDLY
-        found = f"without it, predictions change by {typical:.2g} on average"
+        found = f"without it, predicted probabilities change by {typical:.2g} on average"
         return TriedClause(clause, held, size, _sentence(words, found, held))
     if size < LEAST:
         sentence = f"the claim says: {words}; no trial here can test this: without it, no prediction changes."
         return TriedClause(clause, False, size, sentence, idle=True)
-    found = f"without it, predictions change by up to {size:.2g}"
+    found = f"without it, predicted probabilities change by up to {size:.2g}"
     if clause.wording.reverses_choices and reversed_share < LEAST_REVERSED:
         return not_reversed(clause, f"the claim says: {words}", size, reversed_share)
     changes = changes if straight is None else straight

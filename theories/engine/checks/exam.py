@@ -152,16 +152,17 @@ def _study_size(trial: TestedTheory) -> list[TheoryCheck]:
     )
     memory = _compared(
         trial, "memory", first, again, 0.0,
-        f"asked about {n_units} {'people' if trial.walks else 'trials'} twice, one process says the same.",
-        "the theory answers differently when the same people are gone through twice in one process {where}. "
+        f"two calls with the same {n_units} {'participants' if trial.walks else 'trials'} agree.",
+        "two calls with the same participants in one process disagree {where}. "
         "Keep nothing between calls: what was learned belongs into the state.",
         [sheet], points,
     )  # fmt: skip
     size = _compared(
         trial, "size", [among], [alone], TOLERANCE,
-        f"among {n_units} {'people' if trial.walks else 'trials'} each is answered about as alone.",
-        f"among {n_units} {'people' if trial.walks else 'trials'} the theory answers otherwise than alone {{where}}. "
-        "Look at one person, and without memory at one trial, at a time.",
+        f"the prediction for each of {n_units} {'participants' if trial.walks else 'trials'} does not depend on the "
+        "others.",
+        f"predictions for {n_units} {'participants' if trial.walks else 'trials'} depend on one another {{where}}. "
+        "Look at one participant, and without memory at one trial, at a time.",
         [some], one,
     )  # fmt: skip
     return [memory, size]
@@ -236,7 +237,7 @@ def _jumping(trial: TestedTheory, domain: HasMeasures, stimuli: Stimuli) -> NDAr
 def _digits_check(domain: Domain, stimuli: Stimuli, jumping: NDArray[np.intp]) -> TheoryCheck:
     """Whether few enough rows jump when their last digits change."""
     limit = MOST_JUMPS * len(stimuli)
-    words = f"{len(jumping)} of {len(stimuli)} trials of the study are answered otherwise when their last digits change"
+    words = f"the prediction for {len(jumping)} of {len(stimuli)} trials of the study changes with their last digits"
     if len(jumping):
         words += f"; the first is {domain.describe(stimuli, int(jumping[0]))}"
     if len(jumping) <= limit:
@@ -434,7 +435,9 @@ def _sensitivity(trial: TestedTheory) -> list[TheoryCheck]:
         words += f" Nothing anywhere depends on {', '.join(dead)}; declare only what is used."
     unit = "steps" if trial.walks else "trials"
     first = f"; the first is {example}." if n_still else "."
-    alike = f"{n_still} of {n_rows} {unit} are answered alike whatever the parameters{first}"
+    alike = (
+        f"the prediction for {n_still} of {n_rows} {unit} does not depend on the parameters{first}"
+    )
     moves = n_still < n_rows
     return [
         TheoryCheck("parameters", not dead, float(reach.min()), DEAD, words, required=False),

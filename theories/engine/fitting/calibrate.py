@@ -19,7 +19,7 @@ from lakatos.theories.engine.fitting.normals import log_density, maximise
 from lakatos.theories.engine.fitting.points import latent_limits, people_at, sobol_points
 from lakatos.theories.engine.fitting.pooled import Predict, SharedRegression
 from lakatos.theories.engine.scoring.score import likelihood_of_answers
-from lakatos.theories.language.prior import Prior
+from lakatos.theories.language.prior import MOST_DOUBT, Prior
 
 Array = NDArray[np.float64]
 LogLikelihood = Callable[[Mapping[str, Array]], Array]
@@ -33,8 +33,6 @@ RISING, MOST_ROUNDS = 1e-3, 4
 those asked for: weights that grow together are learned slowly, and how soon must not decide between theories."""
 OVERSTEP = 1.6
 """Times the step to the next center at which the next round draws (Salakhutdinov & Roweis, 2003, ICML, 664-671)."""
-MOST_DOUBT = 9.0
-"""Standard error of a spread's logarithm at which nothing more is to be said."""
 N_UNCHANGED, NO_GAIN = 3, 0.01
 """Rounds of a fit that together must explain so many nats a person more, or they were the last."""
 

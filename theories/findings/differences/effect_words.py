@@ -31,8 +31,8 @@ def effects_in_words(name: str, found: ParameterEffects) -> str:
         return f"{name}: effects of {predictors} are not tested."
     nearest = min(tested, key=_p_of)
     return (
-        f"{name}: no clear evidence that a parameter depends on {predictors}; smallest p: {nearest.parameter}, "
-        f"{p_in_words(nearest.p)}."
+        f"{name}: no clear evidence that a parameter depends on {predictors}; smallest corrected p: "
+        f"{nearest.parameter}, {p_in_words(nearest.p)}."
     )
 
 
@@ -67,7 +67,7 @@ def _p_of(item: ParameterEffect) -> float:
 
 
 def _in_words(item: ParameterEffect) -> str:
-    """One effect: its direction, the median participant without and with it, its size and its p."""
+    """One effect: its direction, the median participant at reference and with it, its size and its p."""
     start, end = item.in_unit
     side = "higher" if item.estimate > 0 else "lower"
     meaning = f" ({item.scale.meaning})" if item.scale.meaning else ""
@@ -97,19 +97,16 @@ def codings_of(found: ParameterEffects) -> tuple[str, ...]:
         values = found.frame[name]
         if values_are_categories(values):
             levels = ", ".join(map(str, values.cat.categories))
+            reference = str(values.cat.categories[0])
             other = in_function(right, "C", name, REFERENCE)
             if in_function(right, "C", name, r"\s*,\s*Sum"):
                 told.append(
                     f"{name}: sum coding; each level is compared with the mean of {levels}."
                 )
             elif other:
-                told.append(
-                    f"{name}: treatment coding; each level of {levels} is compared with {other[2]}."
-                )
+                told.append(f"{name}: treatment coding; the reference level is {other[2]}.")
             else:
-                told.append(
-                    f"{name}: treatment coding; each level is compared with the first of {levels}."
-                )
+                told.append(f"{name}: treatment coding; the reference level is {reference}.")
         elif in_function(right, "scale", name):
             told.append(
                 f"{name}: scaled; effects are for one standard deviation ({values.std(ddof=0):.4g}), at the mean "

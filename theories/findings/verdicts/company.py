@@ -373,17 +373,18 @@ def describe(
         low, high = measured.estimate(own.completeness, own.completeness_error).interval
         ends = f"{own.completeness:.2f} (95% interval {low:.2f} to {high:.2f}; {measured.basis})"
         parts.append(
-            f"It predicts better than {LEARNERS}, so their score is no upper bound here: its score relative to "
-            f"guessing (0) and these learners (1) is {ends}."
+            f"It predicts better than {LEARNERS}: its completeness, on a scale from guessing (0) to these learners "
+            f"(1), is {ends}."
             if low > 1
             else f"Its completeness{SCALE} is {ends}."
         )
     if not measured.published:
         return parts[0]
-    best, n_published = measured.published[0], len(measured.published)
+    best = measured.published[0]
+    others = [item for item in measured.published if item.theory != measured.leader]
+    other = "other " if len(others) < len(measured.published) else ""
     share = "" if best.completeness is None else f" (completeness {best.completeness:.2f})"
     if measured.ahead is None or measured.ahead_error is None:
-        others = measured.published[1:]
         if others:
             parts.append(
                 f"Of {plural(len(others), 'other published theory', 'other published theories')} estimated in the "
@@ -391,7 +392,8 @@ def describe(
                 "choice lower."
             )
     else:
-        found = f"The best of {n_published} published theories estimated in the same way is {best.name}{share}"
+        n_others = plural(len(others), f"{other}published theory", f"{other}published theories")
+        found = f"The best of {n_others} estimated in the same way is {best.name}{share}"
         is_stated = advantage is not None and abs(advantage - measured.ahead) < PRINTED_ALIKE
         if best.name == rival and is_stated:
             parts.append(f"{found}, with which the leading theory was compared.")

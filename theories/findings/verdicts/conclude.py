@@ -186,6 +186,7 @@ def conclude_from(
         marks,
         is_ahead_of_published=is_ahead_of_published,
         n_others=len({*tied} - {known_as}),
+        behind=_closest(evidence, leader, rival) if found.holds and rival else "",
     )
     pooled = all(evidence.trials(name).pooled for name in evidence.experiments.collected)
     if few := no_finding(board, pooled=pooled):
@@ -533,14 +534,18 @@ def _noise_beside(theory: Theory) -> str:
     return ", with random choices" if LAPSE in theory.priors else ", without random choices"
 
 
+def _closest(evidence: TheoryEvidence, leader: Digest, rival: Digest) -> str:
+    """The initial theory with which the verdict compares the leader."""
+    other = "other " if leader in evidence.seeds else ""
+    return f"{evidence.theories.name(rival)}, the closest {other}initial theory"
+
+
 def _advantage_in_words(evidence: TheoryEvidence, found: ComparedLeader) -> list[str]:
     """Whether the leader is ahead, of which rival, and by how much."""
     name, decides = evidence.theories.name(found.leader), found.strictest
     if decides is None:
         return [f"{name} leads; the study has no other initial theory to compare it with."]
-    rival = evidence.theories.name(decides.rival)
-    other = "other " if found.leader in evidence.seeds else ""
-    claim = f"{name} predicts choices better than {rival}, the closest {other}initial theory"
+    claim = f"{name} predicts choices better than {_closest(evidence, found.leader, decides.rival)}"
     stated = [decides]
     if decides.basis == EXPLORATORY:
         claim = f"It was only explored whether {claim}"
@@ -548,9 +553,10 @@ def _advantage_in_words(evidence: TheoryEvidence, found: ComparedLeader) -> list
         claim = f"There is no clear evidence that {claim}"
         same = (item for item in found.comparisons if item.rival == decides.rival)
         stated += [item for item in same if item is not decides]
-    sizes = "; ".join(_difference_in_words(evidence, item) for item in stated)
+    first, *rest = (_difference_in_words(evidence, item) for item in stated)
     return [
-        f"{claim}: difference in mean log score {sizes}.",
+        f"{claim}: the difference in mean log score is {first}.",
+        *(f"It is {other}." for other in rest),
         *_few_in_words(evidence, found),
         *_nearest_of_all(evidence.theories, evidence.experiments, found.leader, decides.rival),
     ]
@@ -561,7 +567,9 @@ def _difference_in_words(evidence: TheoryEvidence, compared: RivalComparison) ->
     gain = compared.advantage
     interval = gain.interval_in_words(compared.n_compared)
     units = _units_in_words(evidence, compared)
-    return f"{gain.value:+.4f} nats per choice ({interval}; {units}{compared.basis})"
+    data, _, remark = compared.basis.partition(": ")
+    on = f"on {data} ({remark})" if remark else f"on {data}"
+    return f"{gain.value:+.4f} nats per choice ({interval}{units}) {on}"
 
 
 def _ties_in_words(evidence: TheoryEvidence, leader: Digest, tied: Sequence[Digest]) -> list[str]:
@@ -590,7 +598,8 @@ def _units_in_words(evidence: TheoryEvidence, compared: RivalComparison) -> str:
     if not compared.advantage.n_units:
         return ""
     pooled = any(item.record.pooled for item in evidence.experiments.collected.values())
-    return f"{plural(compared.advantage.n_units, 'problem' if pooled else 'participant')}; "
+    units = plural(compared.advantage.n_units, "problem" if pooled else "participant")
+    return f"; {units}"
 
 
 def _few_in_words(evidence: TheoryEvidence, found: ComparedLeader) -> list[str]:

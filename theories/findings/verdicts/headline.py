@@ -102,6 +102,7 @@ def headline(
     *,
     is_ahead_of_published: bool | None = True,
     n_others: int = 0,
+    behind: str = "",
 ) -> str:
     """The verdict in one sentence.
 
@@ -113,12 +114,15 @@ def headline(
         left: What the leader leaves unexplained.
         marks: Properties of trials and participants that mark what is left.
         is_ahead_of_published: As of `verdict_of`; where it is None, only the initial theories were compared.
+        behind: The closest initial theory, in words, where the leader is ahead of all initial ones.
         n_others: Number of theories beside ``published`` from which the data do not separate the leading one.
     """
     rest = ""
     if marks and left and left.is_above_one:
         rest = f"; the misfit is related to {in_a_list(marks)}"
     words = ratio_in_words(left)
+    if verdict == "nothing_left" and behind:
+        return f"{leader} predicts better than {behind}, and these data give no evidence of a misfit: {words}."
     if verdict == "nothing_left":
         return f"These data give no evidence of a misfit of {leader}: {words}."
     if verdict == "published":

@@ -99,7 +99,8 @@ def test_a_comparison_on_the_responses_of_the_derivation_is_called_explored(
     explored = ComparedLeader(leader, (RivalComparison(rival, gain, EXPLORATORY),))
     (sentence, *_) = _advantage_in_words(evidence, explored)
     assert sentence.startswith("It was only explored whether ")
-    assert f"; 20 participants; {EXPLORATORY})." in sentence
+    data, _, remark = EXPLORATORY.partition(": ")
+    assert f"; 20 participants) on {data} ({remark})." in sentence
     tested = ComparedLeader(leader, (RivalComparison(rival, gain, "sealed"),))
     (sentence, *_) = _advantage_in_words(evidence, tested)
     assert sentence.startswith(f"{evidence.theories.name(leader)} predicts choices better than")
@@ -115,16 +116,19 @@ def test_an_undecided_leader_is_stated_with_its_difference_on_all_data_compared(
         leader,
         (RivalComparison(rival, ahead, "sealed"), RivalComparison(rival, behind, LEADERBOARD)),
     )
-    (sentence, *_) = _advantage_in_words(evidence, found)
+    (sentence, further, *_) = _advantage_in_words(evidence, found)
     name, other = (evidence.theories.name(theory) for theory in (leader, rival))
     assert sentence.startswith(
         f"There is no clear evidence that {name} predicts choices better than {other}, the closest "
     )
-    assert "difference in mean log score -0.1200 nats per choice (95% interval -0.5" in sentence
     assert (
-        f"25 participants; {LEADERBOARD}); +0.0300 nats per choice (95% interval -0.0" in sentence
+        "the difference in mean log score is -0.1200 nats per choice (95% interval -0.5" in sentence
     )
-    assert sentence.endswith("; 25 participants; sealed).")
+    assert sentence.endswith(
+        "; 25 participants) on the leaderboard (all open responses, each experiment predicted from the others)."
+    )
+    assert further.startswith("It is +0.0300 nats per choice (95% interval -0.0")
+    assert further.endswith("; 25 participants) on sealed.")
 
 
 def test_of_ten_participants_nothing_is_said(evidence: TheoryEvidence) -> None:

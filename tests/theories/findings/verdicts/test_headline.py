@@ -79,6 +79,11 @@ def test_each_verdict_is_one_sentence_with_what_is_left() -> None:
         "These data give no evidence of a misfit of Sum: its misfit ratio on the presented trials is 1.10 "
         "(1 is expected if the theory is true; 90% interval 0.80 to 1.60)."
     )
+    behind = "Count, the closest initial theory"
+    assert headline("nothing_left", "Sum", "Sum", NOTHING, [], behind=behind) == (
+        "Sum predicts better than Count, the closest initial theory, and these data give no evidence of a misfit: its "
+        "misfit ratio on the presented trials is 1.10 (1 is expected if the theory is true; 90% interval 0.80 to 1.60)."
+    )
     assert "could not be computed" in ratio_in_words(None)
 
 
