@@ -41,7 +41,7 @@ from lakatos.experiments.adoption.expression import columns_in
 from lakatos.experiments.adoption.layouts import NeededParts, Reading, StimulusLayout
 from lakatos.experiments.adoption.left_out import RowsLeftOut
 from lakatos.experiments.adoption.mapping import AnswerColumns
-from lakatos.experiments.adoption.names import CHOICES, words_of
+from lakatos.experiments.adoption.names import CHOICES, ERRORS, words_of
 from lakatos.experiments.adoption.plausible import FEWEST, question
 from lakatos.experiments.adoption.row_cells import RowCells
 from lakatos.experiments.adoption.row_words import rows_named
@@ -53,11 +53,10 @@ from lakatos.experiments.adoption.signatures import (
 )
 from lakatos.experiments.adoption.tables import by_distinct, distinct_rows, numbers_of
 from lakatos.experiments.adoption.timed_answers import (
-    ACCURACY,
     CORRECT,
-    ERRORS,
     KEYS,
     MOST_KEYS,
+    OF_RIGHT,
     folded,
     guessed_keys,
 )
@@ -587,7 +586,7 @@ def _conflict(
     ]
     judged = judged_accuracy(table)
     fits = [
-        item for item in fits if not item.words & {*ACCURACY, *ERRORS} or (keys and item is keys[1])
+        item for item in fits if not item.words & {*OF_RIGHT, *ERRORS} or (keys and item is keys[1])
     ]
     pairs = [
         (one, other)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -20,6 +22,7 @@ from lakatos.experiments.adoption.layouts import (
     by_side,
     words_and_sides,
 )
+from lakatos.experiments.adoption.mapping import OPEN_QUESTION
 from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.option_code import EARLY, LATE
 from lakatos.experiments.adoption.signatures import (
@@ -28,6 +31,7 @@ from lakatos.experiments.adoption.signatures import (
     TableSignature,
     counterparts,
     is_below,
+    is_clock,
     named_amounts,
 )
 from lakatos.experiments.task import Stimuli
@@ -138,9 +142,16 @@ def recognise(table: TableSignature) -> Reading | None:
         [item for item in numbers if len(item.distinct) > FEW_CODES or item.between(0, 0)]
     )
     amounts = [item for item in table.measures() if item not in waits and _may_be_amount(item)]
+    amounts = [item for item in amounts if not is_clock(item, table.person)]
+    amounts = [item for item in amounts if item.is_money] or amounts
     amounts = named_amounts([item for item in amounts if item.name != table.response])
+    if asked := _nameless(table, amounts, waits):
+        return asked
     if len(amounts) == 1:
-        amounts += [own for own in table.constants() if own.words & MONEY and _may_be_amount(own)]
+        constants = [own for own in table.constants() if _may_be_amount(own)]
+        amounts += [own for own in constants if own.is_money] or [
+            own for own in constants if own.words & MONEY
+        ]
     if len(amounts) > 2:
         amounts = [item for item in amounts if len(item.distinct) > FEW_CODES]
     if len(amounts) > 2:
@@ -156,8 +167,10 @@ def recognise(table: TableSignature) -> Reading | None:
         ordered = [
             own for own in (amounts, amounts[::-1]) if is_below(own[0].values, own[1].values)
         ]
-        if not ordered:
-            return None
+        if not ordered or (ordered[0][0].words & LATE and ordered[0][1].words & (EARLY | SOONER)):
+            return (
+                None  # names and numbers contradict each other, as where amounts are in two units
+            )
         amounts = ordered[0]
         late = " + ".join([*fixed, varied[0].name] if spans else [varied[0].name])
         delays: list[Any] = [*(fixed or [0]), late]
@@ -184,6 +197,51 @@ def recognise(table: TableSignature) -> Reading | None:
             f'"{delays[1]}"]\' says another day'
         )
     return Reading({"amounts": names, "delays_days": delays}, shown, sides, notes=tuple(notes))
+
+
+def _nameless(
+    table: TableSignature, amounts: Sequence[ColumnSignature], waits: Sequence[ColumnSignature]
+) -> Reading | None:
+    """A question about amounts whose names differ from others in numbers alone, where several pairs are possible.
+
+    One of them may be a constant, or a response time, which has other digits in nearly every row.
+    """
+    if len(waits) != 1 or len(waits[0].distinct) == 1:
+        return None
+    alike = [
+        item
+        for item in (*amounts, *(own for own in table.constants() if _may_be_amount(own)))
+        if item not in waits and _is_numbered(item, table)
+    ]
+    pairs = [
+        (one.name, other.name)
+        for one, other in permutations(alike, 2)
+        if is_below(one.values, other.values)
+    ]
+    may_be_times = any(len(item.distinct) > MOST_AGAIN * len(item.values) for item in alike)
+    if not pairs or not set(amounts) <= set(alike) or not (len(pairs) > 1 or may_be_times):
+        return None
+    options = " or ".join(f"--column 'amounts={json.dumps(pair)}'" for pair in pairs[:MOST_PAIRS])
+    note = (
+        f"names do not say which of {', '.join(item.name for item in alike)} are the amounts of the sooner and of the "
+        f"later option, and which a response time or something else; say which: {options}"
+    )
+    shown = tuple(item.name for item in (*alike, *waits))
+    parts = {"amounts": OPEN_QUESTION, "delays_days": [0, waits[0].name]}
+    return Reading(parts, shown, notes=(note,))
+
+
+MOST_NUMBERED = 2
+"""Columns of one name that numbers tell apart, which are those of two options; of more they number columns."""
+MOST_AGAIN = 0.5
+"""Share of different numbers among all rows beyond which a column may hold response times."""
+MOST_PAIRS = 6
+
+
+def _is_numbered(item: ColumnSignature, table: TableSignature) -> bool:
+    """Whether another column, which is not the response's, has the same name but for its number."""
+    bare = {name: name.rstrip("0123456789") for name in table.columns}
+    return bare[item.name] != item.name and [*bare.values()].count(bare[item.name]) > MOST_NUMBERED
 
 
 def _never_and_later(numbers: Sequence[ColumnSignature]) -> list[ColumnSignature]:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from lakatos.experiments.adoption.left_out import RowsLeftOut
 from lakatos.experiments.adoption.mapping import BY_PARTICIPANT, AnswerColumns
-from lakatos.experiments.adoption.names import words_of
+from lakatos.experiments.adoption.names import ERRORS, JUDGING, words_of
 from lakatos.experiments.adoption.option_code import MOST_MISSED
 from lakatos.experiments.adoption.plausible import (
     FEWEST,
@@ -39,10 +39,8 @@ from lakatos.experiments.adoption.signatures import (
 )
 from lakatos.experiments.adoption.tables import NUMBER, by_distinct
 from lakatos.experiments.adoption.timed_answers import (
-    ACCURACY,
-    CORRECT,
-    ERRORS,
     KEYS,
+    OF_RIGHT,
     RIGHT,
     SIDE_WORDS,
     WRONG,
@@ -140,6 +138,13 @@ def read_timed_rows(
         f"is no answer; answers are {', '.join(code)}. If it stands for a missed response, say --column "
         f"missing.{columns.response.partition(' == ')[0]}=CELL",
     )
+    cells.refuse(
+        answered & (time_s < 0),
+        columns.response_time,
+        "is a time below zero. If its sign says which response was given, or whether it was right, say --column "
+        f"'response_time=abs({columns.response_time})'; if it stands for a missed response, say --column "
+        f"missing.{columns.response_time}=CELL",
+    )
     chosen = by_distinct(pd.Series(said), lambda cell: code.get(cell, -1)).astype(np.float64)
     if "right_key" in told:
         right = _right_keys(cells, str(told["right_key"]), code, signed=signed)
@@ -222,7 +227,7 @@ def _without_key(
     is_wrong = pd.Series(said).map(columns.responses).fillna(1).to_numpy() != 0
     for name in map(str, cells.frame.columns):
         words = set(words_of(name))
-        if name == columns.response or not words & KEYS or words & {*CORRECT, *ACCURACY, *TIMES}:
+        if name == columns.response or not words & KEYS or words & (OF_RIGHT | TIMES):
             continue
         pressed = folded(cells.text(name))
         empty = (pressed == "") & (said != "")
@@ -380,11 +385,7 @@ def _question_judgements(
     used = {columns.response, *map(str, columns.stimulus.values())}
     for name in map(str, cells.frame.columns):
         words = set(words_of(name))
-        if (
-            name in used
-            or words & KEYS
-            or not words & {"accuracy", "acc", "correct", "corr", *ERRORS}
-        ):
+        if name in used or words & KEYS or not words & JUDGING:
             continue
         said = pd.Series(folded(cells.text(name))).map(YES_OR_NO).to_numpy(dtype=np.float64)
         known = answered & ~np.isnan(said)
@@ -488,7 +489,7 @@ def judged_accuracy(table: TableSignature) -> ColumnSignature | None:
     """The column that says of most responses that they were right."""
     found = []
     for item in table.columns.values():
-        if not item.words & {*ACCURACY, *ERRORS} or len(item.distinct) < 2:
+        if not item.words & {*OF_RIGHT, *ERRORS} or len(item.distinct) < 2:
             continue
         code = judged_code(item)
         is_right = item.cells.str.casefold().map(code) == 0

@@ -55,7 +55,9 @@ from lakatos.experiments.adoption.signatures import (
 )
 from lakatos.experiments.adoption.step_cells import (
     GAINED,
+    GO,
     OF_LOSSES,
+    WITHHELD,
     WON,
     is_loss,
     is_reward_in_words,
@@ -76,8 +78,6 @@ SECOND = "second_choice"
 """Part of a trial of two stages that stands in one row."""
 CUE = "cue"
 """Part that says the cue of each step: a column, or several that make it up together."""
-GO = "go"
-"""Cell of the response that stands for responding, where another one is to withhold a response."""
 PAYOFF = "payoff"
 """Part that says what every option would have paid, chosen or not."""
 
@@ -300,9 +300,10 @@ def _responding(cells: RowCells, columns: AnswerColumns, n_options: int) -> int:
         return 0
     cell = str(columns.stimulus[GO])
     if n_options != 2 or cell not in columns.responses:
+        known = columns.responses or sorted(set(cells.text(columns.response)) - {""})
         raise TrialsError(
             f"{cells.name}: {GO} is {cell!r}; give the cell of {columns.response} that stands for responding, one of "
-            f"{', '.join(columns.responses)}, where the other one is to withhold a response (--column {GO}=CELL)."
+            f"{', '.join(known)}, where the other one is to withhold a response (--column {GO}=CELL)."
         )
     return 1 if columns.responses[cell] == 1 else -1
 
@@ -704,7 +705,38 @@ AVOIDED = 4.0
 def recognise(table: TableSignature) -> Reading | None:
     """A choice and what followed it, and no number besides that could describe the options."""
     table = _with_outcome_of_choice(table)
-    return _recognised_prediction(table) or _recognised_choices(table)
+    said = table.columns.get(table.response)
+    found = _recognised_prediction(table) or _recognised_choices(table)
+    if found is not None and not (said and len(said.distinct) == 1):
+        return found
+    for withheld in _with_withheld(table):
+        found = _recognised_choices(withheld)
+        if found is not None and CUE in found.stimulus:
+            cells = withheld.columns[found.response].cells
+            n_empty = int((cells == WITHHELD).sum())
+            (go,) = set(cells) - {WITHHELD}
+            note = (
+                f"{found.response} is {go} or, in {n_empty:,} rows, empty; if an empty cell is a response that was "
+                f"withheld, say --column {GO}={go}"
+            )
+            return replace(found, stimulus={**found.stimulus, GO: "?"}, notes=(*found.notes, note))
+    return None
+
+
+def _with_withheld(table: TableSignature) -> Iterator[TableSignature]:
+    """The table with a word for empty cells of a column of responses that holds one key alone, for each such column."""
+    for item in table.columns.values():
+        is_named = item.words & (CHOICES | PRESSED | KEY_WORDS)
+        if len(item.distinct) != 1 or not (item.name == table.response or is_named):
+            continue
+        cells = item.cells.where(item.cells != "", WITHHELD)
+        column = ColumnSignature(item.name, cells)
+        if changes_within(column, table.person) > 0.05:
+            yield replace(table, columns={**table.columns, item.name: column}, response=item.name)
+
+
+KEY_WORDS = {"key", "keys", "button"}
+"""Words in names of columns of the key that was pressed."""
 
 
 def _with_outcome_of_choice(table: TableSignature) -> TableSignature:
@@ -809,13 +841,15 @@ def _recognised_choices(table: TableSignature) -> Reading | None:
             offered,
             feedback={"reward": paid.name},
             recode={paid.name: worth} if worth else {},
-            notes=(*offered.notes, _in_words(paid, offered), *_worth_in_words(paid, worth)),
+            notes=(
+                *offered.notes,
+                _in_words(paid, offered.response),
+                *_worth_in_words(paid, worth),
+            ),
         )
     missing = missed_cells(table, response)
     n_options = {"options": max(len(response.distinct) - len(missing), 2)} if missing else {}
-    notes = [
-        f"{paid.name} is taken for the reward of each choice, and {response.name} for the choice"
-    ]
+    notes = [_in_words(paid, response.name)]
     notes += _worth_in_words(paid, worth)
     if cues:
         notes.append(
@@ -866,6 +900,8 @@ def _cues(
 
 def _go(response: ColumnSignature) -> dict[str, str]:
     """The cell that stands for responding, where the other one is to withhold it; ``?`` where no word says which."""
+    if WITHHELD in response.distinct:
+        return {GO: "?"}
     said = {cell.casefold().replace("-", "").replace(" ", ""): cell for cell in response.distinct}
     if set(said) == {"go", "nogo"}:
         return {GO: said["go"]}
@@ -961,9 +997,10 @@ SMALL_BIAS = 0.1
 """Mean difference of rewards from what options pay on average, in standard deviations of rewards."""
 
 
-def _in_words(paid: ColumnSignature, reading: Reading) -> str:
+def _in_words(paid: ColumnSignature, response: str) -> str:
     return (
-        f"{paid.name} is taken for the reward of each choice, and {reading.response} for the choice"
+        f"{paid.name} is taken for the reward of each choice, and {response} for the choice; --column "
+        "feedback.reward=COLUMN and --column response=COLUMN say other ones"
     )
 
 
@@ -1286,7 +1323,8 @@ LAYOUT = StimulusLayout(
         PAYOFF: "list of columns: what each option would have paid at the step, for participants who are simulated",
         CUE: "column, or list of columns: the cue, context or pair of the step, for each of which values are learned "
         "apart",
-        GO: "cell of the response that stands for responding, where the other option is to withhold a response",
+        GO: "cell of the response that stands for responding, where the other option, or an empty cell, is to withhold "
+        "a response",
         "stage": "column: 0 for a first or only stage, 1 for the second",
         "block_start": "column: 1 where a new game begins, or the number of the game",
         SHOWN: "columns, from the left: the stimulus at each place, where responses say places",

@@ -18,8 +18,7 @@ from lakatos.experiments.adoption.layouts import (
     as_table,
     words_and_sides,
 )
-from lakatos.experiments.adoption.names import words_of
-from lakatos.experiments.adoption.recognised import ACCURACY
+from lakatos.experiments.adoption.names import JUDGING, words_of
 from lakatos.experiments.adoption.signatures import ColumnSignature, TableSignature, counterparts
 from lakatos.experiments.task import Stimuli
 
@@ -89,7 +88,7 @@ def _validities(
     """How often each cue speaks for the right option where it speaks for one; open where the file does not show it."""
     unknown: list[Any] = ["?"] * len(shown[0])
     judged = [
-        item for item in table.free if item.words & ACCURACY and set(item.distinct) == {"0", "1"}
+        item for item in table.free if item.words & JUDGING and set(item.distinct) == {"0", "1"}
     ]
     chosen = [
         item for item in table.free if {cell.casefold() for cell in item.distinct} == set(sides)

@@ -98,12 +98,6 @@ def perception_answers(
             "are the first (0) and the second (1): --column responses.CELL=PLACE (participants.columns.responses)."
         )
     question_accuracy(rows, cells, columns, notes)
-    cells.refuse(
-        rows.time_s < 0,
-        columns.response_time,
-        "is a time below zero. If its sign says which response was given, make it a column of its own; if it stands "
-        f"for a missed response, say --column missing.{columns.response_time}=CELL",
-    )
     fine = times_within(rows, cells, columns, scale)
     _check_spread(rows.time_s, columns, cells.name)
     side = np.where(np.isnan(rows.right), 1.0, 2 * rows.right - 1)
@@ -277,7 +271,7 @@ def _is_strength(item: ColumnSignature) -> bool:
     said = {cell.casefold() for cell in item.distinct}
     if not item.words & STRENGTHS or len(said) < 2 or said == {"0", "1"}:
         return False
-    return said <= set(PLACE_OF) or (item.is_number and bool(np.isfinite(item.values).all()))
+    return said <= set(PLACE_OF) or item.is_number
 
 
 def _is_word_or_not(item: ColumnSignature) -> bool:

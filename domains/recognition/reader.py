@@ -21,7 +21,7 @@ from lakatos.domains.recognition.task import MOST, categories_of, recognition_tr
 from lakatos.experiments.adoption.layouts import NeededParts, Reading, StimulusLayout
 from lakatos.experiments.adoption.left_out import RowsLeftOut
 from lakatos.experiments.adoption.mapping import AnswerColumns
-from lakatos.experiments.adoption.names import words_of
+from lakatos.experiments.adoption.names import ERRORS, words_of
 from lakatos.experiments.adoption.plausible import FEWEST, check_marks, question
 from lakatos.experiments.adoption.row_cells import RowCells, read_part
 from lakatos.experiments.adoption.signatures import (
@@ -32,8 +32,7 @@ from lakatos.experiments.adoption.signatures import (
 )
 from lakatos.experiments.adoption.tables import NUMBER, by_distinct, distinct_rows, numbers_of
 from lakatos.experiments.adoption.timed_answers import (
-    ACCURACY,
-    ERRORS,
+    OF_RIGHT,
     folded,
     guessed_correctness,
 )
@@ -170,7 +169,10 @@ def _categories(
     """``(n_rows,)`` category of each response from "surely new", and the number of categories."""
     for column in (columns.response, str(columns.stimulus.get("confidence", ""))):
         if column in cells.frame.columns:
-            check_marks(cells, columns, column, notes)
+            is_scale = (
+                columns.stimulus.get("categories", HIGHEST) > 2 * MOST
+            )  # a fine one is guessed
+            check_marks(cells, columns, column, notes, is_scale=is_scale)
     said = folded(cells.text(columns.response))
     code = {cell.strip().casefold(): place for cell, place in columns.responses.items()}
     code = code or _code_of(set(said.tolist()))
@@ -223,7 +225,7 @@ def _categories(
 def _judges(name: str, said: set[str]) -> bool:
     """Whether a column says of responses that they were right or wrong."""
     words = set(words_of(name))
-    is_named = bool(words & (ACCURACY | ERRORS)) and not words & SAID
+    is_named = bool(words & (OF_RIGHT | ERRORS)) and not words & SAID
     return (is_named or bool(said & {"correct", "incorrect"})) and bool(
         guessed_correctness(said, name)
     )
@@ -359,6 +361,8 @@ def _standard_errors(place: Array, old: Array) -> float:
 
 def recognise(table: TableSignature) -> Reading | None:
     """Which items were old, and what was responded to them: a word, a rating, or right and wrong."""
+    called = [name for name, meaning in table.named.items() if meaning == "response"]
+    table = table.where_filled([table.response] if table.response in table.columns else called)
     item = _item_column(table)
     if item is None:
         return _of_two_kinds(table)
@@ -431,7 +435,7 @@ def _item_column(table: TableSignature) -> ColumnSignature | None:
     """The only column that names items as old and new, by words, or by 0 and 1 under such a name."""
     found = []
     for own in table.free:
-        if own.words & (SAID - ITEMS | RATED | ACCURACY | ERRORS) or own.name == table.response:
+        if own.words & (SAID - ITEMS | RATED | OF_RIGHT | ERRORS) or own.name == table.response:
             continue
         said = {cell.casefold() for cell in own.distinct}
         by_word = said <= OLD | NEW | LURES | set(PLACE_OF) and bool(said & (NEW | LURES))

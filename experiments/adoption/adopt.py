@@ -102,7 +102,11 @@ from lakatos.experiments.adoption.side_columns import (
     refuse_unread_sides,
     with_chosen_options,
 )
-from lakatos.experiments.adoption.step_cells import number_of_options, size_of_rewards
+from lakatos.experiments.adoption.step_cells import (
+    number_of_options,
+    size_of_rewards,
+    with_withheld,
+)
 from lakatos.experiments.adoption.tables import (
     AnswerTable,
     distinct_rows,
@@ -280,6 +284,7 @@ def _adopted(
     is_there = columns.feedback.get("reward", "") in table.columns
     check_forced(table.frame if is_there else rows.frame, table.name, columns, notes)
     rows, columns = with_chosen_stimuli(replace(rows, frame=frame), columns, notes)
+    rows, columns = with_withheld(rows, columns, notes)
     if has_places(domain):
         rows, columns = with_chosen_options(rows, columns, domain.options, notes)
     frame = rows.frame

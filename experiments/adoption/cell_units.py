@@ -40,6 +40,11 @@ WITH_UNIT = re.compile(
 )
 """A number with a word or a sign before or behind it."""
 
+CLOCK = re.compile(
+    r"(?:(?P<hours>\d{1,2}):)?(?P<minutes>\d{1,2}):(?P<seconds>\d{2}(?P<part>[.,]\d{1,9})?)"
+)
+"""A duration such as 00:00.674, in minutes and seconds; with hours before them it may also be a time of the day."""
+
 
 @dataclass(frozen=True)
 class WithUnit:
@@ -53,8 +58,14 @@ class WithUnit:
 
 
 def with_unit(cell: str) -> WithUnit | None:
-    """A cell as a number with a unit on one side of it; None where it is something else."""
+    """A cell as a number with a unit on one side of it; None where it is something else.
+
+    Minutes and seconds such as 00:00.674 are seconds, where these have decimals.
+    """
     text = cell.strip().casefold().replace("\u2212", "-").replace("\u00a0", " ")
+    clock = CLOCK.fullmatch(text)
+    if clock is not None and clock["part"]:
+        return WithUnit(_seconds_of(clock), False, "s")
     found = WITH_UNIT.fullmatch(text)
     if found is None or (found["sign"] and found["own"]):
         return None
@@ -63,6 +74,12 @@ def with_unit(cell: str) -> WithUnit | None:
         return None
     sign = found["sign"] or found["own"]
     return WithUnit(found["number"].strip(), sign == "-", units[0].rstrip(".") if units else "")
+
+
+def _seconds_of(clock: re.Match[str]) -> str:
+    seconds = float(clock["seconds"].replace(",", "."))
+    total = 3600 * int(clock["hours"] or 0) + 60 * int(clock["minutes"]) + seconds
+    return whole(repr(round(total, 9)))
 
 
 def marks_of(numbers: Sequence[str], before_three: str = "thousands") -> tuple[str, str] | None:
@@ -200,7 +217,7 @@ def without_units(table: AnswerTable, columns: AnswerColumns) -> AnswerTable:
         if part == "delays_days":
             changed = _delays(distinct, str(columns.stimulus.get("delay_unit", "days")))
         elif part == "response_time":
-            changed = _times(distinct, columns.response_time_unit)
+            changed = times_of(distinct, columns.response_time_unit)
         else:
             is_cents = part.endswith("amounts") and columns.stimulus.get("amount_unit") == "cents"
             changed, currency = _amounts(distinct, in_cents=is_cents)
@@ -249,14 +266,18 @@ def _delays(distinct: Sequence[str], unit: str) -> tuple[Callable[[str], float],
     return known.__getitem__, f"delays in words are numbers of {unit} ({shown})"
 
 
-def _times(distinct: Sequence[str], unit: str) -> tuple[Callable[[str], float], str] | None:
-    found = {cell: with_unit(cell) for cell in distinct}
+def times_of(distinct: Sequence[str], unit: str) -> tuple[Callable[[str], float], str] | None:
+    """What makes numbers of a unit of times with theirs, with a sentence about it; None where some have none."""
     known: dict[str, float] = {}
-    for cell, item in found.items():
+    for cell in distinct:
+        clock = CLOCK.fullmatch(cell.strip())
+        item = WithUnit(_seconds_of(clock), False, "s") if clock else with_unit(cell)
         if item is None or item.unit not in TIMES_MS or not NUMBER.fullmatch(item.number):
             return None
         value = float(item.number.replace(",", ".")) * TIMES_MS[item.unit]
         known[cell] = value / 1000 if unit == "s" else value
+    if any(":" in cell for cell in distinct):
+        return known.__getitem__, "times are in minutes and seconds (mm:ss)"
     return known.__getitem__, f"times are numbers of {'s' if unit == 's' else 'ms'}, by their units"
 
 

@@ -14,10 +14,12 @@ from lakatos.experiments.adoption.left_out import RowsLeftOut
 from lakatos.experiments.adoption.mapping import AnswerColumns
 from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.prepared import recoded_cells
+from lakatos.experiments.adoption.read_back import columns_not_read
 from lakatos.experiments.adoption.row_cells import RowCells
 from lakatos.experiments.adoption.row_order import BLOCKS
 from lakatos.experiments.adoption.row_words import rows_named
-from lakatos.experiments.adoption.tables import AnswerTable, numbers_of, whole
+from lakatos.experiments.adoption.signatures import ColumnSignature, counts_up
+from lakatos.experiments.adoption.tables import AnswerTable, numbers_of, places_of, whole
 from lakatos.experiments.errors import TrialsError
 from lakatos.traces.wording import plural
 
@@ -104,7 +106,12 @@ def without_copies(
         notes.append(
             f"{plural(len(rows), 'row')} equal to an earlier one in every cell ({rows_named(rows)}"
             f"{_whose(frame, copies, columns)}) counted as {'an answer' if len(rows) == 1 else 'answers'}, since no "
-            "column tells when each was given. If they are copies, delete them from the file."
+            "column tells when each was given. If they are copies, "
+            + (
+                f"say --column order={counter}, which numbers the other rows of each participant"
+                if (counter := _counter_of_rows(frame[~copies], columns))
+                else "delete them from the file."
+            )
         )
         return frame
     if columns.bad_rows == "refuse":
@@ -184,6 +191,18 @@ def _tells_places(frame: pd.DataFrame, columns: AnswerColumns) -> bool:
     told = {columns.participant, columns.experiment, columns.order, stage}
     names = [name for name in frame.columns if name in told or set(words_of(str(name))) & BLOCKS]
     return not frame.duplicated(names).any()
+
+
+def _counter_of_rows(frame: pd.DataFrame, columns: AnswerColumns) -> str:
+    """A column that counts the rows of each participant up, each once, where none is named as the order."""
+    if columns.order or columns.participant not in frame.columns:
+        return ""
+    person = places_of(frame[columns.participant])
+    for name in columns_not_read(frame, columns):
+        column = ColumnSignature(name, frame[name].str.strip().reset_index(drop=True))
+        if counts_up(column, person):
+            return name
+    return ""
 
 
 def alike_names(frame: pd.DataFrame, columns: AnswerColumns) -> list[str]:

@@ -9,7 +9,7 @@ import re
 from array import array
 from collections.abc import Generator, Iterator
 from contextlib import closing
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import TextIO
 
@@ -167,7 +167,7 @@ def _separator_of(head: str, second: str) -> str:
 
 def _is_first_name(cell: str) -> bool:
     """Whether a cell is the first of the names of rows that R writes without a name of their column."""
-    return cell.strip('"') == "1"
+    return cell.strip('"') in ("0", "1")
 
 
 MOST_REMARKS = 5
@@ -231,10 +231,12 @@ def read_delimited(path: Path, encoding: str) -> tuple[pd.DataFrame, list[str]]:
         verb = "is" if len(remarks) == 1 else "are"
         notes.append(f"{what} before row {first}, the header, {verb} left out: {remarks[0]:.60}")
     with closing(lines_of(path, encoding)) as lines:
-        return _rows(path, islice(lines, first - 1, None), mark, first), notes
+        return _rows(path, islice(lines, first - 1, None), mark, first, notes), notes
 
 
-def _rows(path: Path, lines: Iterator[str], mark: str, first: int) -> pd.DataFrame:
+def _rows(
+    path: Path, lines: Iterator[str], mark: str, first: int, notes: list[str]
+) -> pd.DataFrame:
     """`read_delimited`, given the lines from the header on, which is the row ``first``.
 
     Where each row begins with its number and the header has no name for that, as R writes tables, the number is a
@@ -248,6 +250,7 @@ def _rows(path: Path, lines: Iterator[str], mark: str, first: int) -> pd.DataFra
     numbers = array("q")
     waiting: list[list[str]] = []
     wrong: dict[int, int] = {}
+    again: list[int] = []
 
     def settle() -> None:
         if waiting:
@@ -258,11 +261,17 @@ def _rows(path: Path, lines: Iterator[str], mark: str, first: int) -> pd.DataFra
             check_size(path, len(numbers), len(names))
 
     try:
-        header, number = next(rows), 0
+        header, number = next(rows), -1
         names = _names(path, header)
         for cells in rows:
             n_rows += 1
-            if not cells or (len(cells) == 1 and cells[0].strip() in ("", "END OF FILE")):
+            if cells == header:
+                again.append(n_rows)
+                continue
+            is_alone = not any(cells[1:])
+            if not cells or (is_alone and cells[0].strip() == "END OF FILE"):
+                continue
+            if len(cells) == 1 and not cells[0].strip():
                 continue
             is_longer = n_rows == first + 1 and mark != "," and len(cells) == len(header) + 1
             if is_longer and _is_first_name(cells[0]):
@@ -283,6 +292,8 @@ def _rows(path: Path, lines: Iterator[str], mark: str, first: int) -> pd.DataFra
         raise TrialsError(f"{path}: row {n_rows + 1}: {_in_words(error)}") from None
     if wrong:
         raise _unlike_header(path, wrong, len(names), mark)
+    if again:
+        notes.append(f"{rows_named(again)} repeats the header, and is left out")
     columns = {
         name: pd.array(
             pa.chunked_array([chunk[at] for chunk in chunks]).combine_chunks(), dtype="str"
@@ -311,11 +322,13 @@ def _names(path: Path, cells: list[str]) -> list[str]:
     names = [name.strip() for name in cells]
     no_names = [name for name in names if NO_NAME.fullmatch(name)]
     numbers = [name for name in no_names if name[-1:].isdigit()]
-    is_all = len(no_names) == len(names) > 2 and len(set(names)) < len(names)
-    if is_all or len(set(numbers)) < len(numbers):
+    values = [float(name.replace(",", ".")) for name in numbers]
+    is_rising = all(one < other for one, other in pairwise(values))
+    is_count = is_rising and values and values[-1] - values[0] == len(values) - 1
+    if not is_rising or (len(no_names) == len(names) > 2 and not is_count):
         raise TrialsError(
-            f"{path}: row 1 holds numbers, some of them twice, so that the file seems to have no header. Write a first "
-            f"row with a name for each of its {len(names)} columns."
+            f"{path}: row 1 holds numbers that count no columns, so that the file seems to have no header. Write a "
+            f"first row with a name for each of its {len(names)} columns."
         )
     check_names(path, [name for name in names if name])
     return [name or f"column {place}" for place, name in enumerate(names, start=1)]

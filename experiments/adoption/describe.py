@@ -102,6 +102,7 @@ from lakatos.experiments.adoption.wide_rows import (
     games_in_words,
     guessed_wide,
     items_in_words,
+    numbered_items,
     numbered_rows,
     wide_in_words,
 )
@@ -536,7 +537,7 @@ def _described(source: AnswerTable, domain: Domain | None, said: AnswerColumns) 
     if parts and not set(parts) & set(said.stimulus):
         mapping = mapping.model_copy(update={"stimulus": {**mapping.stimulus, **parts}})
     mapping, side_in_words = with_side(table, mapping, domain or all_domains().get(chosen), said)
-    items = "" if mapping.wide else items_in_words(table.frame, mapping.participant)
+    items = "" if mapping.wide else numbered_items(table.frame, mapping.participant)
     games = "" if mapping.wide else games_in_words(table.frame, mapping.participant)
     if domain is not None and scale_of(domain) is None and mapping.response == "?":
         signature = table_signature(table.frame, meanings)
@@ -547,6 +548,8 @@ def _described(source: AnswerTable, domain: Domain | None, said: AnswerColumns) 
     own_task = ""
     if not (chosen or nameless or games):
         own_task = own_task_question(table, meanings, is_long="alternative" in changes)
+    if items and own_task.endswith(NOT_READ) and not own_task.startswith(items):
+        own_task = ""  # a questionnaire beside choices
     is_read = not own_task.endswith(NOT_READ)
     task = domain or (all_domains()[chosen] if chosen else None)
     if task is not None and scale_of(task) is not None:
@@ -564,7 +567,7 @@ def _described(source: AnswerTable, domain: Domain | None, said: AnswerColumns) 
             *people_in_words(meanings),
             *alternatives_in_words(changes, said),
             *((nameless_in_words(nameless),) if nameless else ()),
-            *((items,) if items and not chosen and is_read else ()),
+            *((items_in_words(items),) if items and not chosen and is_read else ()),
             *((games,) if games and (not chosen or reading.questions) else ()),
         ),
         odd=(

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from lakatos.experiments.adoption.column_meanings import (
     ColumnSummary,
@@ -264,9 +266,15 @@ def task_with_feedback(table: AnswerTable, meanings: Mapping[str, str]) -> str:
         if not meanings.get(name)
         and name not in explained
         and not set(words_of(name)) & (SCHEDULE | STIMULUS_WORDS | OUTCOMES | SUMS)
-        and numbers_of(table.frame[name]).nunique() > 1
+        and len(np.unique(_numbers(table, name))) > 1
     ]
     return tasks[0] if len(tasks) == 1 and not unexplained else ""
+
+
+def _numbers(table: AnswerTable, name: str) -> NDArray[np.float64]:
+    """The numbers of a column, in whatever unit its cells have them; nothing where some are none."""
+    column = ColumnSignature(name, table.frame[name].str.strip())
+    return column.values[np.isfinite(column.values)]
 
 
 def _prediction_came_true(table: AnswerTable, response: str) -> str:
@@ -341,7 +349,7 @@ def _guessed_options(table: AnswerTable, response: str) -> int | str:
     numbers = numbers_of(said)
     if len(said) and numbers.notna().all():
         return n_options_in_a_row(set(numbers.tolist()))
-    return int(said.nunique())
+    return max(int(said.nunique()), 2)
 
 
 def n_options_in_a_row(codes: Collection[float]) -> int:

@@ -16,6 +16,10 @@ CHOICES = {
     "accept", "accepted", "taken", "took", "prediction", "predicted",
 }  # fmt: skip
 """Words in names of columns of choices."""
+ACCURACY = {"accuracy", "acc", "correct", "corr"}
+ERRORS = {"error", "errors", "err", "wrong", "incorrect"}
+JUDGING = ACCURACY | ERRORS
+"""Words in names of columns that judge a response, and of these those of right and of wrong ones."""
 MISSING_NUMBERS = (9, 77, 88, 99, 777, 888, 999, 7777, 8888, 9999, 99999, 999999)
 """Numbers that stand for missing values in many laboratories, also with a minus."""
 PLACE_WORDS = {"side", "position", "pos", "location", "loc", "place", "key", "seite"}

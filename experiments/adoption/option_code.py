@@ -11,12 +11,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from lakatos.experiments.adoption.cell_units import amount_said
 from lakatos.experiments.adoption.expression import ColumnExpression
 from lakatos.experiments.adoption.layouts import SIDES
 from lakatos.experiments.adoption.mapping import OPEN_QUESTION, AnswerColumns, leaves_of
 from lakatos.experiments.adoption.names import CHOICES, words_of
 from lakatos.experiments.adoption.row_cells import MANY_ROWS, RowCells, read_part
-from lakatos.experiments.adoption.tables import whole
+from lakatos.experiments.adoption.tables import by_distinct, whole
 from lakatos.experiments.errors import TrialsError
 
 EARLY = {
@@ -519,7 +520,11 @@ def _as_comparison(cells: RowCells, columns: AnswerColumns) -> str:
         for place in (0, 1)
     ]
     for first, second in zip(*shown, strict=False):
-        if np.all((said == cells.text(first)) | (said == cells.text(second))):
+        pair = cells.text(first), cells.text(second)
+        amounts = [by_distinct(pd.Series(own), amount_said) for own in (said, *pair)]
+        if np.all((said == pair[0]) | (said == pair[1])) or np.all(
+            (amounts[0] == amounts[1]) | (amounts[0] == amounts[2])
+        ):
             says = f"response={column} == {second}"
             return f'it repeats what was chosen: --column "{says}" (participants.columns.response)'
     return ""

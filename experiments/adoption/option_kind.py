@@ -170,7 +170,8 @@ def refuse_places(cells: RowCells, columns: AnswerColumns) -> None:
     if columns.responses or not column or names_places(columns.stimulus):
         return
     said = sorted({str(cell).strip() for cell in set(cells.text(column))} - {""})
-    if not said or not {word for cell in said for word in words_of(cell)} <= PLACES:
+    words = {word for cell in said for word in words_of(cell)}
+    if not words or not words <= PLACES:
         return
     code = " ".join(f"--column responses.{cell}=PLACE" for cell in said[:2])
     shown = "; ".join(

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from lakatos.experiments.adoption.expression import JOINED, columns_in
 from lakatos.experiments.adoption.layouts import DAYS, StimulusLayout
 from lakatos.experiments.adoption.mapping import AnswerColumns, leaves_of
-from lakatos.experiments.adoption.names import MISSING_NUMBERS, PLACE_WORDS, words_of
+from lakatos.experiments.adoption.names import JUDGING, MISSING_NUMBERS, PLACE_WORDS, words_of
 from lakatos.experiments.adoption.row_cells import RowCells
 from lakatos.experiments.adoption.row_words import rows_named
 from lakatos.experiments.adoption.signatures import ColumnSignature, signed_pair
@@ -54,9 +54,8 @@ JUDGED = {
     "won", "payoff", "score", "better", "best", "optimal",
 }  # fmt: skip
 """Words in names of columns that say what came of a response, or how good it was."""
-ACCURACY = {"correct", "corr", "accuracy", "acc", "error", "errors"}
 AT_PLACES = {"left", "right", "l", "r", "top", "bottom", "upper", "lower"}
-"""Words in names of columns that say how good a response was, and at which place a stimulus stood."""
+"""Words in names of columns that say at which place a stimulus stood."""
 SECOND_PLACES = {"right", "r", "rechts", "bottom", "lower"}
 MOST_STIMULI = 50
 MOST_CONTEXTS = 8
@@ -208,11 +207,18 @@ def check_cells(
             )
 
 
-def check_marks(cells: RowCells, columns: AnswerColumns, column: str, notes: list[str]) -> None:
-    """Question numbers of a column that may stand for missing values."""
+def check_marks(
+    cells: RowCells,
+    columns: AnswerColumns,
+    column: str,
+    notes: list[str],
+    *,
+    is_scale: bool = False,
+) -> None:
+    """Question numbers of a column, which may be the levels of a scale, that may stand for missing values."""
     values = numbers_of(cells.frame[column]).to_numpy()
     known = values[~np.isnan(values)]
-    for mark in marks_of_missing(known):
+    for mark in marks_of_missing(known) or (_off_the_scale(known) if is_scale else []):
         rows = cells.row_numbers(np.flatnonzero(values == mark))
         question(
             columns,
@@ -222,6 +228,27 @@ def check_marks(cells: RowCells, columns: AnswerColumns, column: str, notes: lis
             f"{known[known != mark].min():g} to {known[known != mark].max():g}. If {mark:g} stands for a missing "
             f"value, say --column missing.{column}={mark:g} (participants.columns.missing)",
         )
+
+
+def _off_the_scale(values: Array) -> list[float]:
+    """Rare numbers apart from the levels of a scale, which are whole and in a row, such as 9 beside 1 to 6."""
+    different, counts = np.unique(values, return_counts=True)
+    runs = np.split(np.arange(len(different)), np.flatnonzero(np.diff(different) > 1) + 1)
+    scale = max(runs, key=lambda run: counts[run].sum())
+    apart = np.setdiff1d(np.arange(len(different)), scale)
+    is_rare = counts[apart].sum() <= MOST_MARKED * len(values)
+    is_whole = bool((different == np.round(different)).all())
+    is_known = (
+        len(values) >= FEWEST
+        and FEWEST_LEVELS <= len(scale) <= MOST_LEVELS
+        and is_whole
+        and is_rare
+    )
+    return [float(value) for value in different[apart]] if is_known else []
+
+
+FEWEST_LEVELS, MOST_LEVELS = 3, 20
+"""Numbers in a row that are the levels of a scale."""
 
 
 def marks_of_missing(values: Array) -> list[float]:
@@ -481,7 +508,8 @@ def check_practice(
         is_learned = found and columns.feedback and "test" in map(str.casefold, found[1])
         if found and not (is_learned and words_of_cell(found[0][0]).isdisjoint(PRACTICE)):
             words = rows_in_words(frame, column, *found)
-            question(columns, notes, "practice_rows", f"{name}: {words}")
+            kind = "forced_choices" if found[2].startswith("forced") else "practice_rows"
+            question(columns, notes, kind, f"{name}: {words}")
 
 
 HORIZON, MOST_LENGTHS = {"game", "length"}, 4
@@ -512,7 +540,7 @@ def check_forced(frame: pd.DataFrame, name: str, columns: AnswerColumns, notes: 
         question(
             columns,
             notes,
-            "practice_rows",
+            "forced_choices",
             f"{name}: {which} seem to be forced, and participants saw what these choices brought ({reward}). "
             "Steps without a choice are no part of this kind of task: read, they count as choices, and left out, "
             "theories lack what participants knew",
@@ -799,7 +827,7 @@ def check_places(
     """Question responses of right or wrong, places where columns tell which stimuli stood at each, changing menus."""
     used = set(map(str, leaves_of(columns.stimulus)))
     chosen = set(cells.text(columns.response).tolist()) - {""} if columns.response else set()
-    is_judged = bool(set(words_of(columns.response)) & ACCURACY) and "==" not in columns.response
+    is_judged = bool(set(words_of(columns.response)) & JUDGING) and "==" not in columns.response
     shown = stimuli_at_places(cells, participant, {""} if is_judged else chosen, used)
     if is_judged:
         placed = f" {shown_option(shown)}" if shown else ""

@@ -46,7 +46,8 @@ def prepared(table: AnswerTable, columns: AnswerColumns) -> AnswerTable:
     Raises:
         TrialsError: The mapping names a column that is not there, or rows of one choice do not fit together.
     """
-    table = without_units(_recoded(_without_marks(table, columns), columns), columns)
+    table = with_one_spelling(_recoded(_without_marks(table, columns), columns), columns)
+    table = without_units(table, columns)
     table = _with_feedback_below(_with_computed_columns(table, columns), columns)
     return with_a_row_for_each_choice(table, columns) if columns.alternative else table
 
@@ -107,6 +108,27 @@ def recoded_cells(frame: pd.DataFrame, columns: AnswerColumns) -> pd.DataFrame:
             code = {_folded(cell): value for cell, value in meanings.items()}
             frame[column] = by_distinct(frame[column], partial(_meaning, code))
     return frame
+
+
+def with_one_spelling(table: AnswerTable, columns: AnswerColumns) -> AnswerTable:
+    """The table with one spelling for words of the response that differ in case alone.
+
+    It is the one that the mapping names, or the most frequent one. Single letters may be keys.
+    """
+    name = columns.response
+    if name not in table.columns:
+        return table
+    cells = table.frame[name].str.strip()
+    counts = cells.value_counts()
+    spelling: dict[str, str] = {cell.casefold(): cell for cell in reversed(counts.index.tolist())}
+    spelling |= {cell.casefold(): cell for cell in columns.responses}
+    others = [c for c in counts.index if spelling[c.casefold()] != c and len(c) > 1]
+    if len(spelling) > MOST_ALTERNATIVES or len({*map(str.casefold, counts.index)}) == len(counts):
+        return table
+    plain = cells.map(lambda cell: spelling[cell.casefold()] if len(cell) > 1 else cell)
+    note = f"{name}: {', '.join(others)} differ from other cells in case alone, and are the same"
+    frame = table.frame.assign(**{name: plain.astype("str")})
+    return replace(table, frame=frame, notes=(*table.notes, note))
 
 
 def _meaning(code: Mapping[str, str], cell: str) -> str:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from lakatos.experiments.adoption.cell_units import amount_said
 from lakatos.experiments.adoption.layouts import Reading, StimulusLayout
-from lakatos.experiments.adoption.names import CHOICES, MISSING_NUMBERS, words_of
+from lakatos.experiments.adoption.names import CHOICES, JUDGING, MISSING_NUMBERS, words_of
 from lakatos.experiments.adoption.option_code import (
     ACCEPT,
     REJECT,
@@ -38,8 +38,6 @@ from lakatos.experiments.adoption.tables import by_distinct
 from lakatos.experiments.adoption.timed_answers import guessed_keys
 
 Array = NDArray[np.float64]
-ACCURACY = {"acc", "accuracy", "correct", "corr", "error", "errors", "err", "wrong", "incorrect"}
-"""Words in names of columns that judge a response."""
 OF_PLACES = {"side", "pos", "position", "loc", "location", "left", "right"}
 """Words in names of columns of where options stood."""
 LEAST_CHANGES = 0.05
@@ -95,7 +93,10 @@ def completed(table: TableSignature, reading: Reading) -> Reading:
 
 
 def _code_by_names(said: Sequence[str], stimulus: Mapping[str, Any]) -> dict[str, int]:
-    """Which cell is which of two options, where each has its words in the names of the columns of one option alone."""
+    """Which cell is which of two options, where each has its words in the names of the columns of one option alone.
+
+    Other cells are left out, for their rows to be refused.
+    """
     words = [words_of_option(stimulus, place) for place in (0, 1)]
     own = {cell: set(words_of(cell)) for cell in said if len(cell) > 2}
     code = {
@@ -104,7 +105,7 @@ def _code_by_names(said: Sequence[str], stimulus: Mapping[str, Any]) -> dict[str
         for place in (0, 1)
         if named and named <= words[place] - words[1 - place]
     }
-    return code if len(code) == len(said) == 2 and set(code.values()) == {0, 1} else {}
+    return code if len(code) == 2 and set(code.values()) == {0, 1} else {}
 
 
 def _with_response(table: TableSignature, reading: Reading) -> Reading:
@@ -125,6 +126,9 @@ def _with_response(table: TableSignature, reading: Reading) -> Reading:
         candidates = [min(candidates, key=lambda item: not code_of_pair(item.distinct))]
     if len(candidates) > 1:
         candidates = _most_dependent(candidates, shown) or candidates
+    if not candidates:  # one that is called so may hold a few wrong cells, which are refused
+        called = [item for item in table.free if table.named.get(item.name) == "response"]
+        candidates = [item for item in called if item not in shown and _is_mostly_of_two(item)]
     if len(candidates) == 1:
         return replace(reading, response=candidates[0].name)
     if not candidates:
@@ -132,6 +136,12 @@ def _with_response(table: TableSignature, reading: Reading) -> Reading:
     options = " or ".join(f"--column response={item.name}" for item in candidates[:4])
     question = f"several columns may hold the responses; say which: {options}"
     return replace(reading, questions=(*reading.questions, question))
+
+
+def _is_mostly_of_two(column: ColumnSignature) -> bool:
+    """Whether two cells stand in most rows, so that others may be wrong."""
+    counts = column.cells[column.cells != ""].value_counts()
+    return bool(counts.iloc[:2].sum() >= (1 - MOST_RARE) * counts.sum())
 
 
 def chosen_amount(table: TableSignature, stimulus: Mapping[str, Any]) -> str:
@@ -178,7 +188,7 @@ def choice_columns(
             column.name not in names
             and 2 <= len(column.distinct) <= 2 + MORE_CODES
             and meaning not in ("reward", "experiment", "share", "count", "attribute of people")
-            and not column.words & (ACCURACY | SWAPPED)
+            and not column.words & (JUDGING | SWAPPED)
             and changes_within(column, table.person) > LEAST_CHANGES
             and (column.words & CHOICES or not (shown and is_function_of(column, *shown)))
         ):

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from lakatos.experiments.adoption.expression import columns_in
 from lakatos.experiments.adoption.mapping import AnswerColumns
 from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.plausible import question
@@ -112,13 +113,16 @@ def question_countdown(
     """
     if columns.is_pooled or columns.participant not in frame.columns:
         return
-    candidates = [columns.order] if columns.order else columns_not_read(frame, columns)
-    for column in candidates:
+    of_file = frame.drop(columns=columns.order) if columns.order in frame.columns else frame
+    computed = columns_in(columns.order, of_file)  # as in -trials_left and 40 - trials_left
+    counters = computed if columns.order else columns_not_read(frame, columns)
+    for column in counters:
         words = set(words_of(column))
-        is_turned = column.startswith("-")
-        if is_turned or column not in frame.columns or not (words & REMAINING and words & COUNTED):
+        if column not in frame.columns or not (words & REMAINING and words & COUNTED):
             continue
         left = numbers_of(frame[column].str.strip())
+        if columns.order and _is_turned(left, numbers_of(frame[columns.order].str.strip())):
+            continue
         person = frame[columns.participant]
         if left.isna().any() or _occurs_twice([left.to_numpy(), pd.factorize(person)[0]]):
             continue
@@ -131,6 +135,12 @@ def question_countdown(
             f"{name}: {column} seems to count what is left, so that the last trial would be taken for the first. Say "
             f"--column 'order=-{column}'",
         )
+
+
+def _is_turned(counter: pd.Series, order: pd.Series) -> bool:
+    """Whether a computed order falls where its counter rises."""
+    by_counter = order.groupby(counter).agg(["min", "max"])
+    return bool((by_counter["max"].shift(-1) < by_counter["min"]).iloc[:-1].all())
 
 
 REMAINING = {"left", "remaining", "remain", "verbleibend", "rest"}

@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lakatos.experiments.adoption.mapping import AnswerColumns, leaves_of
-from lakatos.experiments.adoption.names import PLACE_WORDS, words_of
+from lakatos.experiments.adoption.names import JUDGING, PLACE_WORDS, words_of
 from lakatos.experiments.adoption.option_code import (
     MOST_MISSED,
     SWAPPED,
@@ -24,7 +24,7 @@ from lakatos.experiments.adoption.option_code import (
     words_of_option,
 )
 from lakatos.experiments.adoption.option_kind import KINDS
-from lakatos.experiments.adoption.plausible import ACCURACY, AT_PLACES, JUDGED, is_mixed, question
+from lakatos.experiments.adoption.plausible import AT_PLACES, JUDGED, is_mixed, question
 from lakatos.experiments.adoption.read_back import OF_RESPONSES, columns_not_read
 from lakatos.experiments.adoption.row_cells import RowCells
 from lakatos.experiments.adoption.shown_stimuli import SHOWN, places_of_cells
@@ -320,7 +320,7 @@ def check_crossed(
     frame, person = cells.frame.iloc[rows], participant[rows]
     for name in columns_not_read(frame, columns):
         said = sorted(set(frame[name].str.strip()) - {""})
-        if len(said) != 2 or set(words_of(name)) & (JUDGED | ACCURACY):
+        if len(said) != 2 or set(words_of(name)) & (JUDGED | JUDGING):
             continue
         if not is_mixed(cells.text(name), participant):
             continue

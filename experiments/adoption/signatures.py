@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from lakatos.experiments.adoption.cell_units import days_of, has_units, with_unit
 from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.tables import by_distinct, numbers_of, places_of
-from lakatos.experiments.adoption.units import PER_CENT
+from lakatos.experiments.adoption.units import CURRENCIES, PER_CENT
 
 Array = NDArray[np.float64]
 Places = NDArray[np.int64]
@@ -122,6 +122,14 @@ class ColumnSignature:
         """Whether all of its filled cells are numbers."""
         filled = (self.cells != "").to_numpy()
         return bool(filled.any()) and bool(np.isfinite(self.values[filled]).all())
+
+    @cached_property
+    def is_money(self) -> bool:
+        """Whether its numbers have a unit of money beside them, such as ``£12``."""
+        if self._plain or not self.is_number:
+            return False
+        found = [with_unit(cell) for cell in self.distinct]
+        return any(item is not None and item.unit in CURRENCIES for item in found)
 
     @cached_property
     def is_whole(self) -> bool:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lakatos.experiments.adoption.layouts import counts_options
-from lakatos.experiments.adoption.mapping import AnswerColumns
+from lakatos.experiments.adoption.mapping import AnswerColumns, leaves_of
 from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.row_cells import RowCells
+from lakatos.experiments.adoption.tables import AnswerTable
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.task import Domain
 
@@ -28,6 +30,39 @@ LOST = {
     "verlies",
 }  # fmt: skip
 """Words for what followed a step, in small letters."""
+
+
+GO = "go"
+"""Part of the trials: the cell of the response that stands for responding, where another one is to withhold one."""
+WITHHELD = "nothing pressed"
+"""Stands for a response that was withheld where its cell is empty."""
+
+
+def with_withheld(
+    table: AnswerTable, columns: AnswerColumns, notes: list[str]
+) -> tuple[AnswerTable, AnswerColumns]:
+    """The table with a word for withheld responses, where responses are the key for responding or nothing.
+
+    Only rows in which something followed, as rewards and cues say, show a trial.
+    """
+    go, response = str(columns.stimulus.get(GO, "")), columns.response
+    if not go or response not in table.columns:
+        return table, columns
+    said = table.frame[response].str.strip()
+    if set(said) != {go, ""}:
+        return table, columns
+    told = [*leaves_of(columns.feedback), *leaves_of(columns.stimulus)]
+    shown = [name for name in told if name in table.columns]
+    is_shown = (table.frame[shown] != "").all(axis=1)
+    is_withheld = (said == "") & is_shown
+    frame = table.frame.assign(**{response: said.mask(is_withheld, WITHHELD).astype("str")})
+    notes.append(
+        f"{response}: {go} is a response, and an empty cell is a response that was withheld "
+        f"({int(is_withheld.sum()):,} rows)"
+    )
+    place = columns.responses.get(go, 1)
+    code = {WITHHELD: 1 - place, go: place}
+    return replace(table, frame=frame), columns.model_copy(update={"responses": code})
 
 
 def is_reward_in_words(cells: Sequence[str]) -> bool:

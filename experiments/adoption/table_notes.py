@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lakatos.experiments.adoption.cell_units import has_units
+from lakatos.experiments.adoption.cell_units import dated_amounts, has_units, times_of
 from lakatos.experiments.adoption.column_meanings import (
     FEW_VALUES,
     LONGEST_SHOWN,
@@ -26,7 +26,7 @@ from lakatos.experiments.adoption.expression import columns_in
 from lakatos.experiments.adoption.guessed_mapping import UNITS, begins_anew
 from lakatos.experiments.adoption.layouts import DAYS, Reading, counts_options, layout_of
 from lakatos.experiments.adoption.mapping import OPEN_QUESTION, AnswerColumns, leaves_of
-from lakatos.experiments.adoption.names import MISSING_NUMBERS, words_of
+from lakatos.experiments.adoption.names import ERRORS, MISSING_NUMBERS, words_of
 from lakatos.experiments.adoption.option_code import MOST_MISSED, zero_question
 from lakatos.experiments.adoption.own_tasks import own_task_in_words, speaks_of_conflict
 from lakatos.experiments.adoption.plausible import (
@@ -43,10 +43,10 @@ from lakatos.experiments.adoption.row_cells import RowCells
 from lakatos.experiments.adoption.row_words import rows_named
 from lakatos.experiments.adoption.shown_stimuli import places_of_cells
 from lakatos.experiments.adoption.side_columns import SIDE
-from lakatos.experiments.adoption.signatures import table_signature
+from lakatos.experiments.adoption.signatures import TableSignature, table_signature
 from lakatos.experiments.adoption.tables import AnswerTable, numbers_of, places_of
-from lakatos.experiments.adoption.timed_answers import ACCURACY, ERRORS
-from lakatos.experiments.adoption.wide_rows import items_in_words
+from lakatos.experiments.adoption.timed_answers import OF_RIGHT
+from lakatos.experiments.adoption.wide_rows import numbered_items
 from lakatos.experiments.answer_scale import heaping_in_words, scale_of
 from lakatos.experiments.task import Domain
 from lakatos.traces.wording import in_a_list, plural
@@ -168,7 +168,7 @@ def _places_in_words(table: AnswerTable, meanings: Mapping[str, str]) -> str:
     frame = without_practice(table.frame)
     named = {meaning: name for name, meaning in meanings.items()}
     response, who = named.get("response", ""), named.get("participant", "")
-    judged = set(words_of(response)) & ACCURACY
+    judged = set(words_of(response)) & OF_RIGHT
     response = response_at_places(RowCells(frame, "")) if judged else response
     if response not in frame.columns or who not in frame.columns:
         return ""
@@ -183,17 +183,32 @@ def _places_in_words(table: AnswerTable, meanings: Mapping[str, str]) -> str:
     )
 
 
+def _dated_in_words(table: TableSignature) -> str:
+    """What to do where texts in several columns say amounts and when each is paid; empty where they do not."""
+    names = [
+        item.name
+        for item in table.columns.values()
+        if item.distinct and all(len(dated_amounts(cell)) == 1 for cell in item.distinct)
+    ]
+    if len(names) < 2:
+        return ""
+    return (
+        f"{' and '.join(names)} say amounts and when each is paid, as text. Write each into two columns of numbers, "
+        "such as amount_1 and days_1, amount_2 and days_2; the kind is then --domain intertemporal"
+    )
+
+
 def own_task_question(table: AnswerTable, meanings: Mapping[str, str], *, is_long: bool) -> str:
     """The question where no kind of task fits: places, times, a task of one's own; empty where nothing can be asked."""
     signature = table_signature(without_practice(table.frame), meanings)
-    if told := _places_in_words(table, meanings):
+    if told := _places_in_words(table, meanings) or _dated_in_words(signature):
         return told
     words = own_task_in_words(signature, 2 if is_long else 3)
-    is_wide = bool(items_in_words(table.frame, signature.participant))
+    is_wide = bool(numbered_items(table.frame, signature.participant))
     if (
         not words
         and "response_time" in meanings.values()
-        and any(set(words_of(name)) & (ACCURACY | ERRORS) for name in table.columns)
+        and any(set(words_of(name)) & (OF_RIGHT | ERRORS) for name in table.columns)
     ):
         if not speaks_of_conflict(signature):
             return (
@@ -271,7 +286,8 @@ def not_counting(table: AnswerTable, mapping: AnswerColumns, kind: str) -> list[
 
 def is_answered(line: str, said: AnswerColumns) -> bool:
     """Whether the option that an assumption names was given."""
-    return any(f"--column {part}=" in line for part in said.stimulus)
+    parts = [*said.stimulus, *(f"feedback.{part}" for part in said.feedback)]
+    return any(f"--column {mark}{part}=" in line for part in parts for mark in ("", "'"))
 
 
 def assumed_unit(source: AnswerTable, mapping: AnswerColumns, said: AnswerColumns) -> list[str]:
@@ -349,9 +365,13 @@ def facts_of(
         ]
         facts.append(f"responses: {', '.join(shares)}")
     if mapping.response_time in table.columns:
-        times = numbers_of(frame[mapping.response_time]).dropna()
-        quartiles = np.quantile(times, [0.25, 0.5, 0.75]) if len(times) else np.zeros(3)
+        cells = frame[mapping.response_time].str.strip()
         unit = mapping.response_time_unit
+        if with_units := times_of([cell for cell in cells.unique() if cell], unit):
+            times = cells[cells != ""].map(with_units[0])
+        else:
+            times = numbers_of(cells).dropna()
+        quartiles = np.quantile(times, [0.25, 0.5, 0.75]) if len(times) else np.zeros(3)
         facts.append(
             f"response times: half of them {quartiles[0]:g} to {quartiles[2]:g} {unit}, median {quartiles[1]:g} {unit}"
         )
@@ -465,6 +485,8 @@ def always_the_same(table: AnswerTable, mapping: AnswerColumns) -> list[str]:
     if not {mapping.participant, mapping.response} <= set(table.columns):
         return []
     answered = table.frame[table.frame[mapping.response] != ""]
+    if answered[mapping.response].nunique() == 1:
+        return []  # of all participants, as where an empty cell is a response that was withheld
     by_person = answered.groupby(mapping.participant, sort=False)[mapping.response]
     sizes, distinct = by_person.size(), by_person.nunique()
     same = [str(who) for who in sizes.index[(sizes >= FEWEST_ANSWERS) & (distinct == 1)]]

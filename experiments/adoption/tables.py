@@ -337,12 +337,17 @@ def _read_text(path: Path) -> AnswerTable:
         return _with_decimal_points(AnswerTable(path.name, frame, (*notes, *told)), may_group=False)
     frame, told = read_delimited(path, encoding)
     frame, signs = _with_plain_minus(frame)
+    frame, groups = _without_apostrophes(frame)
     asked = {str(name): str(frame[name].iloc[0]) for name in frame.columns} if len(frame) else {}
     frame, found = _without_question_texts(frame)
     questions = asked if found else {}
     frame, units = _with_units(frame)
+    frame, codes = _without_codes(frame)
     read = AnswerTable(
-        path.name, frame, (*notes, *told, *signs, *found, *units), questions=questions
+        path.name,
+        frame,
+        (*notes, *told, *signs, *groups, *found, *units, *codes),
+        questions=questions,
     )
     read = _with_empty_cells(read)
     return _with_decimal_points(_without_groups(read), may_group=not told)
@@ -363,7 +368,29 @@ def _without_question_texts(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str
             return frame.iloc[place + 1 :], [
                 f"an export of Qualtrics: rows 2 to {place + 2} hold questions, not answers"
             ]
+    if len(frame) > 1 and _is_of_labels(frame.iloc[0].str.strip(), frame.iloc[1 : 1 + LOOKED_AT]):
+        return frame.iloc[1:], [f"row {frame.index[0]} holds labels of columns, not responses"]
     return frame, []
+
+
+LOOKED_AT = 50
+"""Rows below a first one that may hold labels."""
+FEWEST_LABELS = 3
+
+
+def _is_of_labels(first: pd.Series, rows: pd.DataFrame) -> bool:
+    """Whether a row has a text of its own in each of several columns of numbers, and no cell that comes again."""
+    labels = []
+    for name, label in first.items():
+        cells = rows[name].str.strip()
+        if label and (cells == label).any():
+            return False
+        if (cells == "").all() or not cells[cells != ""].map(NUMBER.fullmatch).all():
+            continue
+        if not label or NUMBER.fullmatch(label):
+            return False
+        labels.append(label)
+    return len(set(labels)) == len(labels) >= FEWEST_LABELS
 
 
 def _with_plain_minus(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
@@ -392,6 +419,41 @@ def _with_units(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     }
     told = ", ".join(f"{name} in {cell}" for name, cell in units.items())
     return rows.assign(**beside), [f"row {frame.index[0]} holds units: {told}"]
+
+
+APOSTROPHES = re.compile(r"[+-]?\d{1,3}(['\u2019\u202f\u00a0]\d{3})+([.,]\d+)?")
+"""A number whose thousands are grouped by apostrophes or narrow spaces."""
+MARKS_OF_GROUPS = re.compile("['\u2019\u202f\u00a0]")
+
+
+def _without_apostrophes(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+    """The table without apostrophes between thousands, in columns of numbers alone."""
+    plain: dict[str, pd.Series] = {}
+    for name in frame.columns:
+        cells = [cell.strip() for cell in frame[name].unique()]
+        grouped = [cell for cell in cells if APOSTROPHES.fullmatch(cell)]
+        if grouped and all(NUMBER.fullmatch(c) for c in cells if c and c not in grouped):
+            plain[str(name)] = frame[name].str.replace(MARKS_OF_GROUPS, "", regex=True)
+    told = [f"apostrophes or spaces in {', '.join(plain)} group thousands"] if plain else []
+    return frame.assign(**plain), told
+
+
+CODE = re.compile(r"[\[(](\d+)[\])]\s+(?=\S)")
+"""A code in brackets before its label, as in ``[1] yes``."""
+
+
+def _without_codes(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+    """The table without codes in brackets before labels, in columns all of whose cells have one, each its own label."""
+    plain: dict[str, pd.Series] = {}
+    for name in frame.columns:
+        if not CODE.match(next((cell for cell in frame[name] if cell), "")):
+            continue
+        cells = [cell for cell in frame[name].unique() if cell]
+        labels = [CODE.sub("", cell, count=1) for cell in cells]
+        if all(map(CODE.match, cells)) and len(set(labels)) == len(cells):
+            plain[str(name)] = frame[name].str.replace(CODE, "", regex=True, n=1)
+    told = [f"codes in brackets before the labels of {', '.join(plain)} are not read"]
+    return frame.assign(**plain), told if plain else []
 
 
 def _without_groups(table: AnswerTable) -> AnswerTable:

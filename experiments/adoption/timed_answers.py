@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lakatos.experiments.adoption.mapping import AnswerColumns
-from lakatos.experiments.adoption.names import words_of
+from lakatos.experiments.adoption.names import ACCURACY, ERRORS, words_of
 from lakatos.experiments.adoption.option_code import MOST_MISSED
 from lakatos.experiments.adoption.row_cells import RowCells
 from lakatos.experiments.adoption.tables import NUMBER, by_distinct, numbers_of
@@ -37,8 +37,7 @@ CODES_OF_KEYS = (
 """Pairs of keys from the left by their numbers: E and I, A and L, F and J, D and K, the arrows and the like."""
 CORRECT = {"correct", "right", "expected", "solution", "corr"}
 KEYS = {"key", "keys", "response", "resp", "answer", "button", "ans"}
-ACCURACY = {"accuracy", "acc", *CORRECT}
-ERRORS = {"error", "errors", "err", "wrong", "incorrect"}
+OF_RIGHT = ACCURACY | CORRECT
 """Words of names of columns."""
 
 
@@ -72,7 +71,7 @@ def guessed_correctness(said: set[str], name: str) -> dict[str, int]:
     others = said - {*RIGHT, *WRONG}
     if any(NUMBER.fullmatch(cell) for cell in others):
         return {}  # a number such as 999 may be a missed response
-    if others and ACCURACY & set(words_of(name)) and not tells_errors:
+    if others and OF_RIGHT & set(words_of(name)) and not tells_errors:
         # One word says that an answer was right, the others in which way it was wrong.
         return (
             {cell: int(cell not in RIGHT) for cell in sorted(said)}
@@ -97,7 +96,7 @@ def with_answer_code(
     """
     said = set(folded(cells.text(columns.response))) - {""}
     has_keys = "right_key" in columns.stimulus
-    is_judged = bool(set(words_of(columns.response)) & {*ACCURACY, *ERRORS})
+    is_judged = bool(set(words_of(columns.response)) & {*OF_RIGHT, *ERRORS})
     if not (has_keys or is_judged) and len(said) > 1 and said <= set(SIDE_WORDS):
         raise TrialsError(
             f"{cells.name}: {columns.response} says {' and '.join(sorted(said))}, sides that do not say whether "
@@ -150,7 +149,7 @@ def _signed_key(cells: RowCells, columns: AnswerColumns, said: Sequence[str]) ->
     found = []
     for name in map(str, cells.frame.columns):
         value = numbers_of(cells.frame[name]).to_numpy()
-        is_key = name not in (column, time) and not set(words_of(name)) & {*ACCURACY, *ERRORS}
+        is_key = name not in (column, time) and not set(words_of(name)) & {*OF_RIGHT, *ERRORS}
         if is_key and np.isfinite(value).all() and value.min() < 0 < value.max():
             known = (value != 0) & (answer != "")
             agree = float(((answer == said[1]) == (value > 0))[known].mean())
@@ -172,7 +171,7 @@ def _refuse_other_keys(cells: RowCells, columns: AnswerColumns, others: set[str]
     if not others:
         return
     cell, column = min(map(str, others)), columns.response
-    if set(words_of(column)) & {*ACCURACY, *ERRORS}:
+    if set(words_of(column)) & {*OF_RIGHT, *ERRORS}:
         raise TrialsError(
             f"{cells.name}: by its name, {column} says whether responses were right, and it holds no key. Say --column "
             f"side={columns.stimulus['right_key']} --column right_key="
@@ -204,7 +203,7 @@ def guessed_response(
     Keys that were pressed are among those that are right, so that a column of 0 and 1 beside others is no key.
     """
     known = set(folded(frame[right_key].unique())) - {""} if right_key in frame.columns else set()
-    of_correctness = {*ACCURACY, *ERRORS}
+    of_correctness = {*OF_RIGHT, *ERRORS}
     told = KEYS if has_keys else {*of_correctness, "response"}
     fits, in_words = [], []
     for name in map(str, frame.columns):

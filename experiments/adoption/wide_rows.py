@@ -202,8 +202,8 @@ def games_in_words(frame: pd.DataFrame, participant: str) -> str:
     )
 
 
-def items_in_words(frame: pd.DataFrame, participant: str) -> str:
-    """What to say of columns that number questions of which nothing says what they offered; empty where none do."""
+def numbered_items(frame: pd.DataFrame, participant: str) -> str:
+    """The name, without its number, of columns that number questions of which nothing says what they offered."""
     if participant not in frame.columns or frame[participant].duplicated().any():
         return ""
     stems: dict[str, int] = {}
@@ -217,11 +217,14 @@ def items_in_words(frame: pd.DataFrame, participant: str) -> str:
         if count >= FEWEST
         and any(frame[name].nunique() >= 2 for name in frame if str(name).startswith(stem))
     ]
-    if len(named) != 1:
-        return ""
+    return named[0] if len(named) == 1 else ""
+
+
+def items_in_words(stem: str) -> str:
+    """What to say of columns that number questions, given their name without its number."""
     return (
-        f"a row is a participant, and columns {named[0]}1 and so on seem to hold one response each, while nothing says "
+        f"a row is a participant, and columns {stem}1 and so on seem to hold one response each, while nothing says "
         f"what each offered: write a file with a row for each column (item) and columns of what it offers, and say "
-        f"--domain NAME --column 'wide={named[0]}*' --column items=FILE --column item=item --column "
+        f"--domain NAME --column 'wide={stem}*' --column items=FILE --column item=item --column "
         "response=response, with --column PART=COLUMN for each part of a trial"
     )

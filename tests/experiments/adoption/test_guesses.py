@@ -126,8 +126,8 @@ def test_forced_choices_whose_rewards_were_seen_are_neither_read_nor_left_out(
     for where in ({}, free):
         with pytest.raises(ImplausibleError, match=rf"{name} is {cells[0]} in .*seem to be forced"):
             read(frame, task, where=where)
-    assert only(read(frame, task, accept=["practice_rows"])).n_responses == 160
-    found = read(frame, task, where=free, accept=["practice_rows"])
+    assert only(read(frame, task, accept=["forced_choices"])).n_responses == 160
+    found = read(frame, task, where=free, accept=["forced_choices"])
     assert only(found).n_responses == 160 - int(is_forced.sum())
 
 
@@ -140,7 +140,7 @@ def test_forced_choices_are_asked_about(name: str, cells: tuple[str, str]) -> No
     frame[name] = np.where(is_forced, *cells)
     with pytest.raises(ImplausibleError, match=rf"forced choices.*where\.{name}={cells[1]}"):
         read(frame)
-    assert only(read(frame, accept=["practice_rows"])).n_responses == 120
+    assert only(read(frame, accept=["forced_choices"])).n_responses == 120
     assert only(read(frame, where={name: cells[1]})).n_responses == 120 - int(is_forced.sum())
 
 

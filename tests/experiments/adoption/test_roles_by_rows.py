@@ -238,11 +238,12 @@ def test_rows_are_not_ordered_by_what_is_left() -> None:
     named = only(read(frame, DOMAINS["learning"]))
     left = frame.assign(trials_left=39 - frame["trial"]).drop(columns="trial")
     upwards = left.sort_values(["subject", "trials_left"])
-    for table, said in ((upwards, {}), (left, {"order": "trials_left"})):
+    rising = ({"order": "trials_left"}, {"order": "trials_left - 39"})
+    for table, said in ((upwards, {}), *((left, own) for own in rising)):
         with pytest.raises(ImplausibleError, match=r"trials_left seems to count what is left"):
             read(table, DOMAINS["learning"], **said)
-    falling = {"order": "-trials_left"}
-    for table, said in ((left, {}), (left, falling), (upwards, falling)):
+    falling, computed = {"order": "-trials_left"}, {"order": "39 - trials_left"}
+    for table, said in ((left, {}), (left, falling), (upwards, falling), (upwards, computed)):
         found = only(read(table, DOMAINS["learning"], **said))
         assert np.array_equal(found.response, named.response)
         assert np.array_equal(found.feedback["reward"], named.feedback["reward"])

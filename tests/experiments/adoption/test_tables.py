@@ -140,8 +140,9 @@ def test_a_folder_is_one_table_with_what_its_names_say(tmp_path: Path) -> None:
         (
             "a.csv",
             "coins,1,s1,T,1\ncoins,2,s1,H,1\n",
-            "row 1 holds numbers, some of them twice, .* no header",
+            "row 1 holds numbers that count no columns, .* no header",
         ),
+        ("a.csv", "1,12.5,30,7,0\n1,14,30,7,1\n", "row 1 holds numbers that count .* no header"),
         ("a.csv", "a,b\n", "no row of answers"),
         ("a.csv", "", "no row of answers"),
         ("a.csv", b"PK\x03\x04\x00\x00", "is no text"),
