@@ -108,12 +108,12 @@ def test_a_parameter_of_which_responses_say_little_is_said_to_have_narrow_interv
     spread = theory.posteriors.spread + 10 * theory.posteriors.covariance
     nothing = replace(theory, posteriors=replace(theory.posteriors, spread=spread))
     assert flat_in_words(nothing) == [
-        f"† {name} cannot be estimated for each participant (reliability 0.00); its intervals can be too narrow."
+        f"† {name} is estimated poorly for single participants (reliability 0.00); its intervals can be too narrow."
         for name in names
     ]
     shown = " ".join(replace(found, theories={"hyperbolic": nothing}).text.split())
     assert "with effect (95%)" in shown
-    assert "p, corrected" in shown
+    assert "p is corrected for all parameters of a table" in shown
     assert all(f"{item.parameter}†" in shown for item in nothing.effects)
 
 
