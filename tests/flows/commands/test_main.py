@@ -103,7 +103,10 @@ def test_runs_are_looked_at_without_the_science_once_a_summary_is_kept(tmp_path:
     assert "the verdict" in done.stdout
     assert "Tallying" in done.stdout
     # Of several runs each has one line, whose end may be cut: the leading theory stands before the counts.
-    assert "done  concluded: Tallying with a long name  0 experiments" in status(runs=runs).text
+    assert (
+        "done  concluded; leading: Tallying with a long name  0 experiments"
+        in status(runs=runs).text
+    )
     (found,) = status("done", runs=runs).to_json()["runs"]
     assert (found["run"], found["how"], found["n_rivals"]) == ("done", "concluded", 1)
     assert found["standings"] == [{"theory": "Tallying", "misfit ratio": "-0.6"}]
