@@ -36,7 +36,7 @@ from lakatos.theories.engine.checks.tested_theory import (
 from lakatos.theories.language.points import at_fractions
 
 TOLERANCE = 1e-6
-"""Largest difference between two responses that should be the same; leaves room for rounding alone."""
+"""Largest difference between two predictions that should be the same; leaves room for rounding alone."""
 DEAD = 1e-9
 """A parameter that changes no probability by more than this does nothing."""
 FALSE_ALARM_RATE = 1e-6
@@ -448,7 +448,7 @@ def _sensitivity(trial: TestedTheory) -> list[TheoryCheck]:
 ExamStep = Callable[[TestedTheory], list[TheoryCheck]]
 """A part of the exam."""
 NEEDED: tuple[ExamStep, ...] = (_same_answers, _order)
-"""What a theory must prove to be asked anything; the sandbox refuses responses that are no probabilities."""
+"""What a theory must prove to be asked anything; the sandbox refuses predictions that are no probabilities."""
 EVERYTHING: tuple[ExamStep, ...] = (
     _probabilities,
     _same_answers,
@@ -478,7 +478,7 @@ def _compared(
     sheets: Sequence[TrialSheet] = (),
     points: Mapping[str, Array] | None = None,
 ) -> TheoryCheck:
-    """The largest difference between two responses to the same questions, and where it is if it is too large."""
+    """The largest difference between two predictions for the same trials, and where it is if it is too large."""
     gaps = [np.abs(a - b).max(axis=-1) for a, b in zip(first, second, strict=True)]
     worst = max(float(gap.max()) for gap in gaps)
     for gap, sheet, a, b in zip(gaps, sheets or trial.sheets, first, second, strict=True):

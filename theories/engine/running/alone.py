@@ -25,7 +25,7 @@ Array = NDArray[np.float64]
 N_ALONE = 2
 """People of a call, or trials of each of its experiments, that are asked about again."""
 TOLERANCE = 1e-6
-"""Largest difference between two responses that should be the same; leaves room for rounding alone."""
+"""Largest difference between two predictions that should be the same; leaves room for rounding alone."""
 
 
 def check_people_alone(

@@ -63,7 +63,7 @@ class TheoryView:
         self.walks = theory.learns or domain.sequential
         self._shared, self._walker, self._source = shared, walker, source
         self._asked_again = False
-        """Whether some responses were asked for again in a process that was asked nothing else."""
+        """Whether some predictions were requested again from a process without other requests."""
         if shared is not None:
             shared.session.hold(source or theory.program.source)
             self._session = shared.session
