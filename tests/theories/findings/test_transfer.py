@@ -145,5 +145,5 @@ def test_of_people_who_cannot_be_told_apart_it_says_so(laboratory, weak):
         "e", weak.stimuli, np.zeros_like(weak.participant), weak.trial, weak.response, weak.count, pooled=True
     )  # fmt: skip
     found = transfer(theory_of(ADDING), {}, [pooled], laboratory, n_draws=32)
-    assert "cannot be told apart" in found.left_out
+    assert "participants cannot be distinguished" in found.left_out
     assert "person by person" not in {line.way for line in found.of("theory")}

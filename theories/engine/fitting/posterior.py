@@ -182,6 +182,8 @@ class PosteriorInference:
     ) -> None:
         check_trials(theory, trials, domain)
         self.theory, self.trials, self.domain = theory, tuple(trials), domain
+        self.walks = theory.learns or (domain is not None and domain.sequential)
+        """Whether predictions depend on earlier steps, so that the theory is walked through the responses."""
         self.names = list(theory.priors)
         n_units = [1 if item.pooled else item.n_participants for item in trials]
         alone = (
@@ -213,8 +215,8 @@ class PosteriorInference:
     ) -> None:
         """Take NUTS if the theory can be traced, and note why not otherwise."""
         begun = time.perf_counter()
-        if self.theory.learns:
-            self.reason = "a theory that learns from answer to answer is not traced"
+        if self.walks:
+            self.reason = "a theory whose predictions depend on earlier steps is not traced"
             return
         if NO_EXECUTABLE_MEMORY in sandbox.require:
             self.reason = f"the required layer {NO_EXECUTABLE_MEMORY!r} forbids compilation"
@@ -310,7 +312,7 @@ class PosteriorInference:
         n_each = len(unit) if apart else trials.counts.shape[0] * len(trials.stimuli)
         pieces = []
         for own in self._batches(place, values, n_each * trials.n_options):
-            if self.theory.learns and self.domain is not None:
+            if self.walks:
                 pieces.append(self._walked(place, own, trials)[:, unit, trial])
                 continue
             if apart:
@@ -334,7 +336,7 @@ class PosteriorInference:
         It is where units have trials of their own and the theory predicts each trial alone as it does among all.
         """
         trials = self.trials[place]
-        if self.theory.learns or not has_own_trials(trials):
+        if self.walks or not has_own_trials(trials):
             return False
         unit, trial = answered_cells(trials)
         n_units = self.first[place + 1] - self.first[place]
@@ -400,7 +402,7 @@ class PosteriorInference:
     def _simulated(
         self, place: int, values: Array, trials: Trials, rng: np.random.Generator
     ) -> list[Trials]:
-        if not self.theory.learns or self.domain is None:
+        if not self.walks or self.domain is None:
             asked = trials.counts.sum(axis=-1).astype(np.int64)
             chances = rounded_chances(self._probabilities(place, values))
             counts = rng.multinomial(asked, chances)

@@ -160,9 +160,17 @@ def test_who_has_one_condition_only_says_nothing_of_a_condition_within_participa
     [
         ("C(dose,Sum) + age", "sum coding", "not scaled"),
         ("C(dose, Sum) + scale(age)", "sum coding", "scaled"),
-        ("dose + center(age)", "each level is compared with the first of a, b, c", "centred"),
-        ("C(dose, Treatment('b')) + age", "each level of a, b, c is compared with b", "not scaled"),
-        ("scale(iq) + dose + age", "each level is compared with the first", "not scaled"),
+        ("dose + center(age)", "dose: treatment coding; the reference level is a.", "centred"),
+        (
+            "C(dose, Treatment('b')) + age",
+            "dose: treatment coding; the reference level is b.",
+            "not scaled",
+        ),
+        (
+            "scale(iq) + dose + age",
+            "dose: treatment coding; the reference level is a.",
+            "not scaled",
+        ),
     ],
 )
 def test_codings_are_said_as_they_are(right: str, dose: str, age: str) -> None:
