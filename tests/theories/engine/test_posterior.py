@@ -16,15 +16,16 @@ from scipy.special import expit
 from scipy.stats import beta, kstest, norm
 
 from benchmarks.theories.calibration import simulation_based_calibration, uniformity
-from lakatos.domains import DOMAINS
+from lakatos.domains import DOMAINS, FAMILIES
 from lakatos.experiments.task import Stimuli, Trials
 from lakatos.theories.engine.fitting.metropolis import sample as metropolis
-from lakatos.theories.engine.fitting.posterior import fit
+from lakatos.theories.engine.fitting.posterior import PosteriorInference, fit
 from lakatos.theories.engine.fitting.posterior_check import (
     compare,
     posterior_predictive,
 )
 from lakatos.theories.engine.fitting.posterior_result import ChainDiagnostics, load_posterior
+from lakatos.theories.engine.laboratory import Laboratory
 from lakatos.theories.engine.sandbox.client import Sandbox
 from lakatos.theories.engine.sandbox.limits import (
     MOST_THREADS,
@@ -33,6 +34,7 @@ from lakatos.theories.engine.sandbox.limits import (
     SandboxLimits,
 )
 from lakatos.theories.engine.sandbox.tracer import LIMITS, TracerSandbox
+from lakatos.theories.engine.scoring.view import TheoryView
 from lakatos.theories.errors import (
     PosteriorError,
     TheoryError,
@@ -418,6 +420,29 @@ def test_gradient_free_inference_is_calibrated_for_people_and_for_steps(sandbox)
 
 
 @pytest.mark.long
+def test_a_theory_that_reads_what_earlier_steps_show_is_walked_through_them(sandbox):
+    """A target of pumps learns nothing, but the pumps so far are known along a person's own steps only."""
+    domain = DOMAINS["stopping"]
+    theory = read_program(FAMILIES["stopping"].program("fixed_target"))
+    assert not theory.learns
+    rng = np.random.default_rng(3)
+    stimuli = domain.candidates({"n_steps": 14, "most": 6}, rng, 14)
+    with Laboratory(domain, 1) as laboratory:
+        (trials,) = laboratory.simulate([theory], stimuli, 4, rng, n_draws=16)
+    with PosteriorInference(theory, [trials], sandbox, domain=domain) as inference:
+        assert (inference.method, inference.reason) == (
+            "adaptive Metropolis",
+            "a theory of steps is not traced",
+        )
+        values = inference.parameters(np.zeros((1, 4, len(theory.priors))))
+        found = inference.log_likelihood(values, [trials])
+    alike = dict(zip(theory.priors, values[0, :1].T, strict=True))
+    with TheoryView(theory, domain, sandbox, [trials.stimuli]) as view:
+        expected = view.log_likelihood(alike, [trials])
+    assert found == pytest.approx(expected)
+    assert found.max() < 0
+
+
 def test_people_who_learn_are_fitted_along_their_own_sequences(sandbox):
     source = """
     '''Learner: people prefer what was rewarded.'''

@@ -216,7 +216,8 @@ class PosteriorInference:
         """Take NUTS if the theory can be traced, and note why not otherwise."""
         begun = time.perf_counter()
         if self.walks:
-            self.reason = "a theory whose predictions depend on earlier steps is not traced"
+            what = "that learns from answer to answer" if self.theory.learns else "of steps"
+            self.reason = f"a theory {what} is not traced"
             return
         if NO_EXECUTABLE_MEMORY in sandbox.require:
             self.reason = f"the required layer {NO_EXECUTABLE_MEMORY!r} forbids compilation"
