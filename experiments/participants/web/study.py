@@ -258,7 +258,7 @@ def offered(experiment: PageExperiment, step: PageStep) -> tuple[bool, ...]:
     free = experiment.stimuli_of(step).arrays.get("available") if step.has_choice else None
     if step.kind == "check" or free is None:
         return (True,) * len(available(experiment, step))
-    return tuple(bool(option) for option in np.asarray(free).any(axis=0))
+    return tuple(np.asarray(free).any(axis=0).tolist())
 
 
 def game_begins(steps: Sequence[PageStep], position: int) -> int:
