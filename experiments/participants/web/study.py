@@ -258,7 +258,7 @@ def offered(experiment: PageExperiment, step: PageStep) -> tuple[bool, ...]:
     free = experiment.stimuli_of(step).arrays.get("available") if step.has_choice else None
     if step.kind == "check" or free is None:
         return (True,) * len(available(experiment, step))
-    return tuple(np.asarray(free).any(axis=0).tolist())
+    return tuple(bool(option.any()) for option in np.asarray(free).T)
 
 
 def game_begins(steps: Sequence[PageStep], position: int) -> int:
