@@ -90,10 +90,10 @@ def course_of_search(diagnosed: Sequence[tuple[int, str]], proposed: Mapping[int
     if n_new:
         verb = "was" if n_new == 1 else "were"
         parts.append(
-            f"{plural(n_new, 'new theory')} {verb} proposed (in {_cycles(list(proposed))})."
+            f"{plural(n_new, 'further theory', 'further theories')} {verb} proposed (in {_cycles(list(proposed))})."
         )
     elif diagnosed:
-        parts.append("No new theory was proposed.")
+        parts.append("No further theory was proposed.")
     return " ".join(parts)
 
 
@@ -109,7 +109,7 @@ def found_by_search(n_tried: int, n_new: int, n_submitted: int = 0) -> str:
         return ""
     if n_new:
         were = "was" if n_new == 1 else "were"
-        result = f"{plural(n_new, 'new theory', 'new theories')} {were} submitted"
+        result = f"{plural(n_new, 'further theory', 'further theories')} {were} submitted"
     elif n_submitted:
         result = (
             "it added no theory to the initial ones, because without clauses that brought no clear gain the best "
@@ -165,7 +165,9 @@ def pairs_in_words(reading: RunReading) -> str:
             if not pair.separable and names not in open_
         ]
         if weak:
-            parts.append(f"Planned power was insufficient for some of these ({'; '.join(weak)}).")
+            parts.append(
+                f"Planned power of the last design was insufficient for some of these ({'; '.join(weak)})."
+            )
     scored = [line.theory for line in reading.board.standings]
     unmet = [pair for pair in combinations(scored, 2) if frozenset(pair) not in pairs]
     if unmet:
