@@ -10,7 +10,7 @@ from lakatos.theories.language.prior import Prior, n_free_parameters
 
 def test_a_centre_at_a_limit_is_stated_with_the_limit() -> None:
     words = prior_words(Prior("normal", 0.0, 0.4, 0.0, 0.02))
-    assert words.endswith("; the centre of the distribution is estimated at the lower limit, 0")
+    assert words.endswith("; its location before truncation is estimated at the lower limit, 0")
 
 
 def test_a_population_is_stated_by_the_range_that_claims_state() -> None:
