@@ -27,8 +27,9 @@ def course(reading: RunReading) -> str:
     """How trials were chosen, when predictions were recorded, and what followed from the responses."""
     parts = [_choice_of_trials(reading)]
     parts.append(
-        "The predictions of the theories that existed then were recorded before the responses of an experiment "
-        f"{reading.came}; a theory that was proposed later is not tested by these responses."
+        "Before the responses of each experiment "
+        f"{reading.came}, the predictions of the theories in competition were recorded; a theory that was proposed "
+        "later is not tested by these responses."
     )
     seeds = set(reading.state.seeds)
     proposed = Counter(
@@ -55,7 +56,7 @@ def kinds_of_trials(designs: Sequence[DesignChosen]) -> str:
     partial = [item for item in designs if not item.is_exhaustive]
     n_random = sum(item.n_random for item in partial)
     kinds = {
-        "selected to discriminate between the theories competing then": sum(
+        "selected to discriminate between the theories in competition": sum(
             item.n_trials - item.n_random for item in partial
         ),
         "drawn at random": n_random,
@@ -112,8 +113,9 @@ def found_by_search(n_tried: int, n_new: int, n_submitted: int = 0) -> str:
         result = f"{plural(n_new, 'further theory', 'further theories')} {were} submitted"
     elif n_submitted:
         result = (
-            "it added no theory to the initial ones, because without clauses that brought no clear gain the best "
-            "candidates had the form of theories that competed already"
+            "it added no theory to the initial ones, because the best candidates had the form of theories that "
+            "competed already once clauses were removed that gained less than two standard errors or less than the "
+            "price of their parameters"
         )
     else:
         result = "it added no theory to the initial ones, because no candidate brought a clear gain"

@@ -227,7 +227,7 @@ class RunReading:
         more = len(names) - len(shown)
         rest = [plural(more, "other theory", "other theories")] if more else []
         leader = [] if self.leader is None else [self.label(self.leader).name]
-        return in_a_list([*leader, *shown, *rest], "or")
+        return in_a_list([*leader, *shown, *rest])
 
     @property
     def beside_published(self) -> str:

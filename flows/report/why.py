@@ -329,7 +329,7 @@ def _rests_on(n_responses: int, n_people: int, answerers: str, n_units: int | No
     people = f" of {plural(n_people, one, answerers)}" if n_people else f" of {answerers}"
     responses = f"{plural(n_responses, 'response')}{people}"
     if n_units is None:
-        return f"It is based on {responses}."
+        return f"The first record below is based on {responses}."
     part = ""
     if n_units < n_people:
         part = f"; the comparison of the verdict uses the responses of {n_units} of them"

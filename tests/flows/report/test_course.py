@@ -52,8 +52,9 @@ def test_a_search_that_added_no_theory_is_not_said_to_have_submitted_any() -> No
         "clear gain."
     )
     assert found_by_search(222, 0, 3) == (
-        "The search evaluated 222 candidates; it added no theory to the initial ones, because without clauses that "
-        "brought no clear gain the best candidates had the form of theories that competed already."
+        "The search evaluated 222 candidates; it added no theory to the initial ones, because the best candidates had "
+        "the form of theories that competed already once clauses were removed that gained less than two standard "
+        "errors or less than the price of their parameters."
     )
     assert (
         found_by_search(98, 1)
@@ -83,7 +84,7 @@ def test_no_trial_is_called_random_of_an_experiment_that_has_all_that_remained()
         )
 
     assert kinds_of_trials([design(1, 20, 10, 40), design(2, 12, 6, 12)]) == (
-        "10 were selected to discriminate between the theories competing then, 10 were drawn at random and the "
+        "10 were selected to discriminate between the theories in competition, 10 were drawn at random and the "
         "remaining 12 were used in cycle 2"
     )
     trials = Stimuli({"x": np.arange(4.0)})

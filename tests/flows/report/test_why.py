@@ -45,7 +45,7 @@ def test_participants_of_the_comparison_are_named_beside_all_whose_responses_wer
     )
     assert _rests_on(4800, 50, "participants", 50) == f"{everybody}."
     assert _rests_on(4800, 50, "participants") == (
-        "It is based on 4,800 responses of 50 participants."
+        "The first record below is based on 4,800 responses of 50 participants."
     )
 
 

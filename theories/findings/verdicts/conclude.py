@@ -431,7 +431,7 @@ def _nearest_of_all(
     gain = nearest.advantage
     return [
         f"Of the competing theories, {theories.name(nearest.rival)} has the best score on the sealed trials; the score "
-        f"of {theories.name(leader)} minus its score is {gain.value:+.4f} nats per choice "
+        f"of {theories.name(leader)} differs from it by {gain.value:+.4f} nats per choice "
         f"({gain.interval_in_words(nearest.n_compared)})."
     ]
 
