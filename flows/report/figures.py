@@ -88,7 +88,7 @@ def predicted_shares(reading: RunReading, theory: Digest) -> charts.PredictedSha
             frozen = reading.frozen_shares(name, theory, trials.stimuli.keys)
         first = np.full(len(predicted), frozen is not None)
         if frozen is not None:
-            first = ~np.isnan(frozen).any(axis=1)
+            first = np.asarray(~np.isnan(frozen).any(axis=1))
             predicted = np.where(first[:, None], frozen, predicted)
         for option in range(-predicted.shape[1], 0):
             shares = ChoiceShares.of(trials, option)

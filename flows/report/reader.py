@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -407,7 +407,7 @@ class RunReading:
             if f"{name}:proportions" in arrays
         }
 
-    def frozen_shares(self, experiment: str, theory: Digest, keys: Sequence[Hashable]) -> Array:
+    def frozen_shares(self, experiment: str, theory: Digest, keys: Sequence[bytes]) -> Array:
         """Shares of trials as they were frozen, ``(n_trials, n_options)``, of two options only the last one.
 
         Args:
