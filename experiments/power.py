@@ -394,12 +394,12 @@ def judge_design(
     ties = "; ".join(reasons)
     if not separable:
         every = [pair for pair in _pairs(len(names), None) if table.separates(pair, required)]
-        which = "no undecided pair" if every else "no pair"
+        which = "no undecided pair of leading theories" if every else "no pair of theories"
         return DesignVerdict(
             False,
             (),
             closed,
-            f"Refused: in simulations, responses of {sample} separate {which} of theories with power {required:.2f}: "
+            f"Refused: in simulations, responses of {sample} separate {which} with power {required:.2f}: "
             f"{ties}.",
         )
     told = "; ".join(

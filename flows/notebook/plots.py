@@ -68,7 +68,10 @@ def plot_predictions(outcome: StudyOutcome, ax: Axes | None = None) -> Axes:
     with _axes(ax, 12) as drawn:
         drawn.plot([0, 1], [0, 1], color=MUTED, lw=1)
         drawn.vlines(shares.predicted, shares.low, shares.high, color=MUTED, lw=0.7, alpha=0.5)
-        for filled, label in ((True, "predicted before"), (False, "known when it was derived")):
+        for filled, label in (
+            (True, "frozen predictions"),
+            (False, "parameters estimated from all responses"),
+        ):
             rows = known & (shares.filled == filled)
             face = SERIES[0] if filled else "white"
             if rows.any():

@@ -27,8 +27,9 @@ def course(reading: RunReading) -> str:
     """How trials were chosen, when predictions were recorded, and what followed from the responses."""
     parts = [_choice_of_trials(reading)]
     parts.append(
-        "The predictions of the theories that existed then were recorded before the responses of an experiment "
-        f"{reading.came}; a theory that was proposed later is not tested by these responses."
+        "Before the responses of each experiment "
+        f"{reading.came}, the predictions of the theories in competition were recorded; a theory that was proposed "
+        "later is not tested by these responses."
     )
     seeds = set(reading.state.seeds)
     proposed = Counter(
@@ -55,7 +56,7 @@ def kinds_of_trials(designs: Sequence[DesignChosen]) -> str:
     partial = [item for item in designs if not item.is_exhaustive]
     n_random = sum(item.n_random for item in partial)
     kinds = {
-        "selected to discriminate between the theories competing then": sum(
+        "selected to discriminate between the theories in competition": sum(
             item.n_trials - item.n_random for item in partial
         ),
         "drawn at random": n_random,
@@ -90,10 +91,10 @@ def course_of_search(diagnosed: Sequence[tuple[int, str]], proposed: Mapping[int
     if n_new:
         verb = "was" if n_new == 1 else "were"
         parts.append(
-            f"{plural(n_new, 'new theory')} {verb} proposed (in {_cycles(list(proposed))})."
+            f"{plural(n_new, 'further theory', 'further theories')} {verb} proposed (in {_cycles(list(proposed))})."
         )
     elif diagnosed:
-        parts.append("No new theory was proposed.")
+        parts.append("No further theory was proposed.")
     return " ".join(parts)
 
 
@@ -109,11 +110,12 @@ def found_by_search(n_tried: int, n_new: int, n_submitted: int = 0) -> str:
         return ""
     if n_new:
         were = "was" if n_new == 1 else "were"
-        result = f"{plural(n_new, 'new theory', 'new theories')} {were} submitted"
+        result = f"{plural(n_new, 'further theory', 'further theories')} {were} submitted"
     elif n_submitted:
         result = (
-            "it added no theory to the initial ones, because without clauses that brought no clear gain the best "
-            "candidates had the form of theories that competed already"
+            "it added no theory to the initial ones, because the best candidates had the form of theories that "
+            "competed already once clauses were removed that gained less than two standard errors or less than the "
+            "price of their parameters"
         )
     else:
         result = "it added no theory to the initial ones, because no candidate brought a clear gain"
@@ -165,7 +167,9 @@ def pairs_in_words(reading: RunReading) -> str:
             if not pair.separable and names not in open_
         ]
         if weak:
-            parts.append(f"Planned power was insufficient for some of these ({'; '.join(weak)}).")
+            parts.append(
+                f"Planned power of the last design was insufficient for some of these ({'; '.join(weak)})."
+            )
     scored = [line.theory for line in reading.board.standings]
     unmet = [pair for pair in combinations(scored, 2) if frozenset(pair) not in pairs]
     if unmet:

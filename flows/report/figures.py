@@ -56,7 +56,7 @@ def theory_map(reading: RunReading) -> Markup:
 
 
 def theory_scatter(reading: RunReading, theory: Digest) -> Markup:
-    """Predicted and observed shares on every trial; filled where the prediction came first."""
+    """Predicted and observed shares on every trial; filled where the prediction was frozen before the responses."""
     shares = predicted_shares(reading, theory)
     if shares is None:
         return Markup("")
@@ -68,7 +68,11 @@ def theory_scatter(reading: RunReading, theory: Digest) -> Markup:
 
 
 def predicted_shares(reading: RunReading, theory: Digest) -> charts.PredictedShares | None:
-    """Predicted and observed shares of all experiments that have scored a theory; None where none has."""
+    """Predicted and observed shares of all experiments that have scored a theory; None where none has.
+
+    Predictions are those that were frozen before the responses, and are marked as such. Where none were, parameters
+    were estimated from all responses.
+    """
     parts = []
     for name in reading.state.experiments.collected:
         score = reading.state.theories.scores.get((theory, name))
@@ -79,7 +83,13 @@ def predicted_shares(reading: RunReading, theory: Digest) -> charts.PredictedSha
         except UNREADABLE:
             continue
         predicted = np.asarray(score.record.proportions).reshape(len(trials.stimuli), -1)
-        first = np.full(len(predicted), score.record.frozen is not None)
+        frozen = None
+        if score.record.frozen is not None:
+            frozen = reading.frozen_shares(name, theory, trials.stimuli.keys)
+        first = np.full(len(predicted), frozen is not None)
+        if frozen is not None:
+            first = np.asarray(~np.isnan(frozen).any(axis=1))
+            predicted = np.where(first[:, None], frozen, predicted)
         for option in range(-predicted.shape[1], 0):
             shares = ChoiceShares.of(trials, option)
             parts.append((predicted[:, option], shares.share, shares.low, shares.high, first))

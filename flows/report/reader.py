@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -227,7 +227,7 @@ class RunReading:
         more = len(names) - len(shown)
         rest = [plural(more, "other theory", "other theories")] if more else []
         leader = [] if self.leader is None else [self.label(self.leader).name]
-        return in_a_list([*leader, *shown, *rest], "or")
+        return in_a_list([*leader, *shown, *rest])
 
     @property
     def beside_published(self) -> str:
@@ -406,6 +406,26 @@ class RunReading:
             for name in plan.rivals
             if f"{name}:proportions" in arrays
         }
+
+    def frozen_shares(self, experiment: str, theory: Digest, keys: Sequence[bytes]) -> Array:
+        """Shares of trials as they were frozen, ``(n_trials, n_options)``, of two options only the last one.
+
+        Args:
+            experiment: Before which the theory's predictions were frozen.
+            theory: Whose predictions.
+            keys: Of the trials; one that the design does not have gets NaN.
+        """
+        known = self.state.experiments
+        arrays = self.trace.artifacts.get_arrays(
+            known.preregistrations[experiment].record.predictions
+        )
+        several = arrays.get(f"{theory}:shares")
+        frozen = arrays[f"{theory}:proportions"] if several is None else several
+        design = self.design(known.designs[experiment].record).stimuli
+        place = {key: row for row, key in enumerate(design.keys)}
+        rows = np.array([place.get(key, -1) for key in keys])
+        shares = frozen[0].reshape(len(design), -1)[rows]
+        return np.where((rows < 0)[:, None], np.nan, shares)
 
 
 @contextmanager

@@ -58,10 +58,10 @@ def prior_words(prior: Prior, *, pooled: bool = False) -> str:
     if at_limit(prior):
         side, end = ("upper", prior.high) if is_at_high(prior) else ("lower", prior.low)
         limit = (
-            f"; the centre of the distribution is estimated at the {side} limit, {figures3(end)}"
+            f"; its location before truncation is estimated at the {side} limit, {figures3(end)}"
         )
     if is_as_declared(prior):
-        limit = f"; the data do not narrow the declared range ({figures3(prior.low)} to {figures3(prior.high)})"
+        limit = f"; about as wide as the declared range ({figures3(prior.low)} to {figures3(prior.high)})"
     if pooled:
         return f"about {middle} for all participants; middle 80% of its uncertainty: {low} to {high}{limit}"
     return f"middle 80% of the population: {low} to {high}{limit}"

@@ -22,6 +22,7 @@ from lakatos.flows.report.words import words_of
 from lakatos.flows.result import Result, Shown
 from lakatos.flows.run.console import escape
 from lakatos.flows.run.evidence import theory_of
+from lakatos.theories.engine.scoring.score import is_tie
 from lakatos.theories.findings.verdicts.record import CampaignConcluded
 from lakatos.traces.digest import Digest
 from lakatos.traces.journal import Event
@@ -328,7 +329,7 @@ def _rests_on(n_responses: int, n_people: int, answerers: str, n_units: int | No
     people = f" of {plural(n_people, one, answerers)}" if n_people else f" of {answerers}"
     responses = f"{plural(n_responses, 'response')}{people}"
     if n_units is None:
-        return f"It is based on {responses}."
+        return f"The first record below is based on {responses}."
     part = ""
     if n_units < n_people:
         part = f"; the comparison of the verdict uses the responses of {n_units} of them"
@@ -382,7 +383,7 @@ def lead_in_words(
 
 
 def strongest_part(found: Sequence[LeaderOnExperiment], part: str) -> Iterator[str]:
-    """The experiment on which the leading theory is furthest ahead of its rival, and whether that is evidence.
+    """The experiment on which the leading theory is furthest ahead, and each one that favours its rival.
 
     Args:
         found: The leading theory on each experiment (or data set), predicted from the others; with one, none.
@@ -400,6 +401,12 @@ def strongest_part(found: Sequence[LeaderOnExperiment], part: str) -> Iterator[s
         yield f"The strongest evidence is {which}: {size}."
     else:
         yield f"No {part} by itself shows an advantage; the difference is largest in {which}: {size}."
+    for name, one in ahead.items():
+        if one.value < 0 and not is_tie(one):
+            yield (
+                f"{part.capitalize()} {experiment_of_data_set(name)} favours the rival: {one.value:+.4f} nats per "
+                f"choice ({one.interval_in_words()}, uncorrected)."
+            )
 
 
 def _carried(reading: RunReading, record: CampaignConcluded) -> Iterator[SupportingTrial]:

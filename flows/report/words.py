@@ -18,6 +18,8 @@ from lakatos.traces.journal import INTENT
 from lakatos.traces.record import OWN_TYPES
 from lakatos.traces.wording import plural
 
+ARCHIVAL: Final = "archival"
+"""Source of participants whose responses there were before a run."""
 STEPS: Final[Mapping[str, str]] = {
     "start": "beginning",
     "check": "checking a theory",
@@ -264,6 +266,13 @@ def _collected(body: Body, words: RecordWords) -> str:
     return f"{plural(body['n_responses'], 'response')} of {who} to experiment {told_experiment(body['experiment'])}"
 
 
+def _recruited(body: Body, words: RecordWords) -> str:
+    of, n = told_experiment(body["experiment"]), body["n_participants"]
+    if body["source"] == ARCHIVAL:
+        return f"existing responses of {plural(n, 'participant')} were assigned to experiment {of}"
+    return f"{plural(n, 'participant was', 'participants were')} recruited for experiment {of} ({body['source']})"
+
+
 def _arrived(body: Body, words: RecordWords) -> str:
     who = f"participant {body['person'][:8]}"
     if body.get("source") == LANGUAGE_MODEL:
@@ -356,10 +365,7 @@ _SENTENCES: Mapping[str, Callable[[Body, RecordWords], str]] = {
         f"experiment {told_experiment(body['experiment'])}: predictions of "
         f"{plural(len(body['rivals']), 'theory')} frozen"
     ),
-    "recruited": lambda body, words: (
-        f"{plural(body['n_participants'], 'participant was', 'participants were')} recruited for experiment "
-        f"{told_experiment(body['experiment'])} ({body['source']})"
-    ),
+    "recruited": _recruited,
     "trials_collected": _collected,
     "sealed_opened": lambda body, words: (
         f"{plural(body['n_responses'], 'response')} to {plural(body['n_trials'], 'sealed trial')}"

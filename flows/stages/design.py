@@ -125,7 +125,7 @@ def _chosen(
     if not accepted and config.design.refused == "cover":
         accepted, reason = (
             True,
-            f"Accepted in spite of its power, as the study demands: {reason.removeprefix('Refused: ')}",
+            f"Accepted in spite of its power, as the study permits: {reason.removeprefix('Refused: ')}",
         )
     plan = best.design
     return DesignChosen(

@@ -365,7 +365,10 @@ class TestJudgeDesign:
 
     def test_a_refusal_does_not_deny_pairs_that_are_separated_but_no_longer_open(self):
         reason = judge_design(self.TABLE, [(2, 1)], names=self.NAMES).reason
-        assert "separate no undecided pair of theories with power 0.90: when tallying" in reason
+        assert (
+            "separate no undecided pair of leading theories with power 0.90: when tallying"
+            in reason
+        )
 
     def test_power_by_simulation_is_never_stated_as_certain(self):
         assert [power_in_words(power) for power in (1.0, 0.92)] == ["above 0.99", "0.92"]
@@ -375,7 +378,7 @@ class TestJudgeDesign:
         assert not verdict.accepted
         assert verdict.indistinguishable == ((1, 2),)
         assert verdict.reason.startswith(
-            "Refused: in simulations, responses of 20 participants separate no undecided pair of theories"
+            "Refused: in simulations, responses of 20 participants separate no undecided pair of leading theories"
         )
         assert "when tallying is true it beats weighted sum in 0.30" in verdict.reason
         assert "about 1077 participants would give 0.90" in verdict.reason

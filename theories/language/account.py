@@ -57,8 +57,6 @@ APART = 0.5
 """Of a typical value: people of whom the middle eight of ten lie farther apart are told by a range."""
 SURELY = 0.99
 """Share of people that is stated as virtually all of them."""
-HELD = "as strongly as the declared range allows"
-"""Stands beside a side towards which the declared range holds people back."""
 LEAST_OFTEN = 0.01
 """Share of trials below which something hardly ever happens."""
 TIMES = {1: "once", 2: "twice in a row"}
@@ -81,14 +79,18 @@ MIDDLE = "middle 80% of people"
 """The people between the ends of a range."""
 INTERVALS = "95% interval in brackets"
 """Stands beside the first value that has an interval."""
-UNSURE = "direction uncertain"
-"""Stands beside a side that the data do not show to be that of the median person."""
+UNSURE = "possibly"
+"""Stands before a side that the data do not show to be that of the median person."""
+MOSTLY = "most people"
+"""Of whom a side is true if the range beside it has people on both sides."""
+OTHER_CHOICES = "their other choices show that"
+"""Comes after random choices that prevail: people learn and value also on trials on which they choose at random."""
 MOST_WORDS = 5
 """Of a name."""
 PLACE = re.compile(r"(?P<about>about )?\{(?P<name>\w+)(?P<form>[%+~#/]?)\}")
 CHOICE = re.compile(r"\[([^\[\]|]*)\|([^\[\]|]*)\]")
 ASIDE = re.compile(r"\s*\([^()]*\{[^()]*\)")
-COMPLEX = re.compile(r"[,;:]| (and|or|if|where|when|once|until) ")
+COMPLEX = re.compile(rf"^{UNSURE} |[,;:]| (and|or|if|where|when|once|until) ")
 """What a clause has that makes a sentence of its own."""
 PREDICATE = re.compile(
     r"(?!.* if )(?P<verb>(\w+ly )?((dis)?like|avoid|(over|under)weight"
@@ -96,7 +98,7 @@ PREDICATE = re.compile(
     r"|give about|aim (higher|lower)|find"
     r"|are (\w+ly )?(drawn to|driven away from)|are (\w+ )?(more|less) likely to wait,"
     r"|give (\w+ )?(more|less))"
-    r" (?P<object>([^,;()]|\((?![^()]*(declared range|uncertain))[^()]+\))+?)"
+    r" (?P<object>([^,;()]|\([^()]+\))+?)"
     r"(?P<end> ((hardly|much) )?(more|less) random)?"
 )
 """A verb with one object, or one condition, that may share the verb with others."""
@@ -457,7 +459,7 @@ def _sentences(told: Sequence[ToldClause], *, is_weak: bool = False) -> list[str
     start, last = (f"{WEAKLY}, ", "people") if is_weak else ("", "")
     if most:
         sentences += [f"{'They' if is_weak else 'People'} {item.text}." for item in most]
-        start, last = "on the remaining trials, ", "people"
+        start, last = f"{OTHER_CHOICES} ", "people"
     for people, items in _in_parts(stated):
         for subject, text in _predicates(items):
             whose = people if subject == "people" else subject
@@ -475,7 +477,7 @@ def _in_parts(told: Sequence[ToldClause]) -> list[tuple[str, Sequence[ToldClause
     if not places or places[0] == 0 or max(sizes) <= 0.5:
         return [("people", told)]
     first, last = places[0], places[-1] + 1
-    kinds = [replace(item, text=item.text.removesuffix(" instead")) for item in told[first:last]]
+    kinds = [replace(item, text=re.sub(r",? instead$", "", item.text)) for item in told[first:last]]
     rest = "any others" if any("virtually all" in item.text for item in kinds) else "the rest"
     return [("people", kinds), (rest, told[:first]), ("people", told[last:])]
 
@@ -703,12 +705,10 @@ def _tell_settled(
     limit = at_limit(prior)
     is_unsure = is_strong and not mixed and _is_unsure(clause, prior, pooled=pooled)
     if is_unsure:
-        text = _with_aside(text, UNSURE)
-    elif is_strong and not mixed and _is_held_at(prior, direction):
-        side = "high" if is_at_high(prior) else "low"
-        is_stated = f"{{{clause.parameter}" in _side(clause, direction)
-        aside = f"as {side} as the declared range allows" if is_stated else HELD
-        text = _with_aside(text, aside)
+        text = f"{UNSURE} {text}"
+    elif is_strong and not mixed and not pooled and _has_both_sides(clause, prior, direction):
+        mixed = True
+        text = f"for {MOSTLY}, {clause.subject} {text}" if clause.subject else f"{MOSTLY} {text}"
     return ToldClause(
         text,
         clause,
@@ -770,6 +770,19 @@ def _are_divided(clause: Wording, prior: Prior, priors: Mapping[str, Prior]) -> 
     )
 
 
+def _has_both_sides(clause: Wording, prior: Prior, direction: int) -> bool:
+    """Whether the range of values that stands in a clause includes the neutral value."""
+    side = _with_estimate(_side(clause, direction), clause, prior, direction)
+    is_stated = clause.parameter in [found["name"] for found in PLACE.finditer(side)]
+    low, high = (_quantile(prior, share) for share in (0.1, 0.9))
+    return (
+        is_stated
+        and bool(clause.opposite_clause)
+        and _differ(prior)
+        and low < clause.neutral < high
+    )
+
+
 def is_open(clause: Wording, prior: Prior) -> bool:
     """Whether a range is as declared: even, or a wide normal around a null value that lies within the range."""
     if prior.kind in ("uniform", "log_uniform"):
@@ -819,11 +832,6 @@ def is_at_high(prior: Prior) -> bool:
     """Whether the upper limit is the nearer one to the centre."""
     low, high = (float(value) for value in prior.latent(np.array([prior.low, prior.high])))
     return high - prior.center < prior.center - low
-
-
-def _is_held_at(prior: Prior, direction: int) -> bool:
-    """Whether people would go further in a direction if the declared range let them."""
-    return is_held_back(prior) and (direction > 0) == is_at_high(prior)
 
 
 def is_share_learned(prior: Prior) -> bool:
@@ -940,6 +948,7 @@ def _filled(text: str, strength: str, priors: Mapping[str, Prior], *, pooled: bo
     if strength == "hardly " and "{much}" not in text and "{far}" not in text:
         text = "{much}" + text
     text = text.replace("{much}", strength).replace("{far}", strength)
+    text = text.replace("hardly tend to ", "have hardly any tendency to ")
 
     def is_known(part: str) -> bool:
         names = (match["name"] for match in PLACE.finditer(part))
@@ -988,13 +997,21 @@ def _brackets(prior: Prior, form: str, figure: str, *, pooled: bool) -> str:
     # Where a spread is hardly known, the interval is far wider than the data imply.
     if ends is None or form in ("#", "+") or (not pooled and SURE * prior.doubt > 1):
         return ""
-    low, high = (_figure(end, form, fine=prior.is_log) for end in ends)
+    low, high = (_end_of_interval(end, form, fine=prior.is_log) for end in ends)
     if form == "/":
         low, high = high, low
     if low == high == figure:
         return ""
+    if at_limit(prior) and figure in (low, high):
+        return f" [at least {low}]" if figure == high else f" [up to {high}]"
     is_tiny = low.startswith("less than")
     return f" [up to {high}]" if is_tiny else f" [{low.removesuffix('%')} to {high}]"
+
+
+def _end_of_interval(number: float, form: str, *, fine: bool) -> str:
+    """An end of an interval; with three digits where two would put it at 1, the neutral value of ratios."""
+    words = _figure(number, form, fine=fine)
+    return f"{1 / number if form == '/' else number:.3g}" if words == "1" else words
 
 
 def _with_aside(text: str, aside: str) -> str:

@@ -22,7 +22,7 @@ from lakatos.flows.report.course import (
     pairs_in_words,
     ratio_of_verdict,
 )
-from lakatos.flows.report.figures import score_history
+from lakatos.flows.report.figures import predicted_shares, score_history
 from lakatos.flows.report.formats import fixed, interval, interval_of, interval_of_error
 from lakatos.flows.report.limits import only_tests
 from lakatos.flows.report.reader import designed_pairs, open_pairs, open_reading, run_scores
@@ -37,11 +37,11 @@ from lakatos.theories.engine.scoring.score import ScoreEstimate
 
 def test_only_cycles_with_a_diagnosis_or_a_proposal_are_named() -> None:
     assert course_of_search([(1, "Tallying"), (2, "Tallying"), (3, "Adding")], {1: 2}) == (
-        "The misfit of Tallying (in cycles 1 and 2) and Adding (in cycle 3) was examined. 2 new theories were proposed "
-        "(in cycle 1)."
+        "The misfit of Tallying (in cycles 1 and 2) and Adding (in cycle 3) was examined. 2 further theories were "
+        "proposed (in cycle 1)."
     )
     assert course_of_search([(1, "Tallying")], {}) == (
-        "The misfit of Tallying (in cycle 1) was examined. No new theory was proposed."
+        "The misfit of Tallying (in cycle 1) was examined. No further theory was proposed."
     )
     assert course_of_search([], {}) == ""
 
@@ -52,11 +52,13 @@ def test_a_search_that_added_no_theory_is_not_said_to_have_submitted_any() -> No
         "clear gain."
     )
     assert found_by_search(222, 0, 3) == (
-        "The search evaluated 222 candidates; it added no theory to the initial ones, because without clauses that "
-        "brought no clear gain the best candidates had the form of theories that competed already."
+        "The search evaluated 222 candidates; it added no theory to the initial ones, because the best candidates had "
+        "the form of theories that competed already once clauses were removed that gained less than two standard "
+        "errors or less than the price of their parameters."
     )
     assert (
-        found_by_search(98, 1) == "The search evaluated 98 candidates; 1 new theory was submitted."
+        found_by_search(98, 1)
+        == "The search evaluated 98 candidates; 1 further theory was submitted."
     )
     assert found_by_search(0, 0) == ""
 
@@ -82,7 +84,7 @@ def test_no_trial_is_called_random_of_an_experiment_that_has_all_that_remained()
         )
 
     assert kinds_of_trials([design(1, 20, 10, 40), design(2, 12, 6, 12)]) == (
-        "10 were selected to discriminate between the theories competing then, 10 were drawn at random and the "
+        "10 were selected to discriminate between the theories in competition, 10 were drawn at random and the "
         "remaining 12 were used in cycle 2"
     )
     trials = Stimuli({"x": np.arange(4.0)})
@@ -223,3 +225,23 @@ def test_the_sizes_of_theories_are_the_numbers_of_mechanisms_that_labels_name() 
         size += len([*filter(None, added.split(", "))]) - len([*filter(None, dropped.split(", "))])
         assert size == item.n_clauses
     assert path
+
+
+def test_filled_points_of_the_figure_are_the_frozen_predictions() -> None:
+    with open_reading(tiny_run()) as reading:
+        theory = reading.state.seeds[0]
+        shares = predicted_shares(reading, theory)
+        assert shares is not None
+        frozen = {
+            round(float(value), 9)
+            for name in reading.state.experiments.collected
+            for value in reading.frozen(name)[theory][0]
+        }
+        later = next(
+            name for name in reading.state.theories.pool if name not in reading.state.seeds
+        )
+        hollow = predicted_shares(reading, later)
+    assert shares.filled.all()
+    assert {round(float(value), 9) for value in shares.predicted} <= frozen
+    assert hollow is not None
+    assert not hollow.filled.all()

@@ -35,7 +35,7 @@ def test_three_participants_who_click_at_random_show_nothing(seed: int, tmp_path
     assert "Supported:" not in page
     assert "Result No finding" in page
     assert "No finding: 3 participants responded, and with fewer than 10 no difference" in page
-    assert "The mean squared error of its predicted choice proportions is" not in page
+    assert "The mean squared error of its choice proportions is" not in page
     assert not re.search(
         "predicts choices better|no evidence of a misfit|was shown to predict", page
     )

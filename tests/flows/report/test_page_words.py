@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
@@ -11,7 +12,7 @@ from lakatos.flows.report.family_tree import origin
 from lakatos.flows.report.formats import edits_in_words
 from lakatos.flows.report.reader import last_option
 from lakatos.flows.report.templating import with_minus
-from lakatos.flows.report.words import kind_words
+from lakatos.flows.report.words import _SENTENCES, kind_words
 from lakatos.flows.run.summary import _frozen_score
 from lakatos.theories.engine.scoring.score import ScoreEstimate
 
@@ -61,3 +62,17 @@ def test_a_score_of_some_experiments_states_of_how_many() -> None:
     line = SimpleNamespace(prequential=ScoreEstimate(-0.3352, 0.01), n_prequential=1)
     assert _frozen_score(line, 2) == "-0.3352 (1 of 2)"
     assert _frozen_score(line, 1) == "-0.3352"
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ("archival", "existing responses of 30 participants were assigned to experiment 2.1"),
+        ("web", "30 participants were recruited for experiment 2.1 (web)"),
+    ],
+)
+def test_responses_that_there_were_before_are_assigned_and_nobody_is_recruited(
+    source: str, words: str
+) -> None:
+    body = {"experiment": "2.1", "n_participants": 30, "source": source}
+    assert _SENTENCES["recruited"](body, cast(Any, None)) == words

@@ -10,7 +10,7 @@ from lakatos.theories.language.prior import Prior, n_free_parameters
 
 def test_a_centre_at_a_limit_is_stated_with_the_limit() -> None:
     words = prior_words(Prior("normal", 0.0, 0.4, 0.0, 0.02))
-    assert words.endswith("; the centre of the distribution is estimated at the lower limit, 0")
+    assert words.endswith("; its location before truncation is estimated at the lower limit, 0")
 
 
 def test_a_population_is_stated_by_the_range_that_claims_state() -> None:
@@ -20,9 +20,9 @@ def test_a_population_is_stated_by_the_range_that_claims_state() -> None:
     )
 
 
-def test_a_range_that_responses_do_not_narrow_is_not_called_as_wide_as_the_declared_one() -> None:
+def test_a_distribution_as_wide_as_the_declared_range_is_called_so_and_not_uninformative() -> None:
     words = prior_words(Prior("normal", 0.0, 1.0, 0.5, 5.0))
-    assert words.endswith("; the data do not narrow the declared range (0 to 1)")
+    assert words.endswith("; about as wide as the declared range (0 to 1)")
 
 
 def test_a_parameter_without_effect_on_the_presented_trials_is_not_free() -> None:

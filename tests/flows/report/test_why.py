@@ -45,7 +45,7 @@ def test_participants_of_the_comparison_are_named_beside_all_whose_responses_wer
     )
     assert _rests_on(4800, 50, "participants", 50) == f"{everybody}."
     assert _rests_on(4800, 50, "participants") == (
-        "It is based on 4,800 responses of 50 participants."
+        "The first record below is based on 4,800 responses of 50 participants."
     )
 
 
@@ -97,3 +97,10 @@ def test_an_experiment_is_called_evidence_only_if_its_interval_lies_above_zero()
         "No experiment by itself shows an advantage; the difference is largest in"
     )
     assert list(strongest_part([], "experiment")) == []
+
+
+def test_an_experiment_whose_interval_lies_below_zero_is_stated_as_favouring_the_rival() -> None:
+    _, rival = strongest_part([on("1.1", -0.02), on("2.1", 0.0026)], "experiment")
+    assert rival.startswith(
+        "Experiment 1.1 favours the rival: -0.0200 nats per choice (95% interval"
+    )

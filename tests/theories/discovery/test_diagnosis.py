@@ -4,6 +4,7 @@ import math
 import re
 from dataclasses import replace
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -39,6 +40,7 @@ from lakatos.theories.discovery.diagnosis.rule import (
     RULES,
     DiagnosisCheck,
     DiagnosisSheet,
+    _regions,
     words,
 )
 from lakatos.theories.discovery.diagnosis.slope import ResidualSample, slope_of
@@ -645,6 +647,17 @@ def test_a_planted_misprediction_is_found_first_in_most_diagnoses():
     )
 
 
+def test_a_region_leaves_as_many_trials_outside_as_it_must_have_inside() -> None:
+    def sizes(n_high: int) -> list[int]:
+        high = np.arange(32) < n_high
+        sheet: Any = SimpleNamespace(features={"size": high * 1.0}, n_answers=np.ones(32))
+        return sorted(_regions(sheet)[0].sum(axis=1).tolist())
+
+    # At least 15% of 32 trials, which are 4.8.
+    assert sizes(2) == sizes(30) == []
+    assert sizes(5) == [5, 27]
+
+
 def test_another_theory_can_be_all_that_is_found() -> None:
     """No feature of the grammar answers it, and no other finding stands before it."""
     check = DiagnosisCheck(
@@ -708,6 +721,8 @@ def test_random_responses_are_added_where_errors_are_too_few_and_removed_where_t
 ):
     assert "add a proportion of random responses" in _without_mechanism(_check("lapse", 0.1))
     assert "reduce or remove random responses" in _without_mechanism(_check("lapse", -0.1))
+    assert "widen the differences" in _without_mechanism(_check("spread", 0.1))
+    assert "narrow the differences" in _without_mechanism(_check("spread", -0.1))
     assert "weigh a trial differently" in _without_mechanism(_check("consistency", 0.1))
     assert "predict more agreement" in _without_mechanism(_check("consistency", -0.1))
 

@@ -8,8 +8,8 @@ import pytest
 from lakatos.domains import FAMILIES
 from lakatos.theories.errors import TheorySourceError
 from lakatos.theories.language.account import (
-    HELD,
     Wording,
+    _joined,
     account_of,
     declared_title,
     general_clause,
@@ -58,7 +58,7 @@ def test_where_people_differ_in_sign_their_share_is_told_but_not_where_they_cann
     assert tell_clause(PULL, priors).text == (
         "67% of people (95% interval 50% to 82%) like it, and the rest dislike it"
     )
-    assert tell_clause(PULL, priors, pooled=True).text == "like it (direction uncertain)"
+    assert tell_clause(PULL, priors, pooled=True).text == "possibly like it"
 
 
 def test_people_are_divided_only_where_their_answers_show_that_they_differ():
@@ -67,7 +67,7 @@ def test_people_are_divided_only_where_their_answers_show_that_they_differ():
 
     assert told(0.15).startswith("67% of people (95% interval 50% to 82%) like it")
     assert told(0.05).startswith("67% of people (95% interval 62% to 73%) like it")
-    assert told(0.6) == "like it (direction uncertain)"
+    assert told(0.6) == "possibly like it"
     kind = Wording("{who} count", parameter="type")
     doubtful = Prior("normal", -4, 4, -0.45, 1.0, doubt=0.6)
     assert tell_clause(kind, {"type": doubtful}).text == "some people count"
@@ -83,13 +83,12 @@ def test_what_no_trial_depends_on_is_kept_apart_and_no_part_of_the_claim():
     assert (account.name, account.claim) == ("Counting", "People count.")
 
 
-def test_a_centre_at_a_limit_is_said():
-    assert tell_clause(PULL, {"pull": learned(4.0)}).text == f"like it ({HELD})"
-    assert tell_clause(PULL, {"pull": learned(-4.0)}).text == f"dislike it ({HELD})"
-    assert "range" not in tell_clause(PULL, {"pull": learned(3.5)}).text
+def test_a_centre_at_a_limit_is_named_and_leaves_the_claim_as_it_is():
+    assert tell_clause(PULL, {"pull": learned(4.0)}).text == "like it"
+    assert tell_clause(PULL, {"pull": learned(-4.0)}).text == "dislike it"
     # What the range holds back is not called slight.
     near = learned(0.2, low=-4.0, high=0.2)
-    assert tell_clause(PULL, {"pull": near}).text == f"like it ({HELD})"
+    assert tell_clause(PULL, {"pull": near}).text == "like it"
     # Zero is no limit that the declaration draws: nobody has less than nothing of a share.
     share = {"lapse": learned(0.0, 0.1, low=0.0, high=0.4), "gain": learned(2.0, low=0.1, high=2.0)}
     assert names_held_back(share) == ("gain",)
@@ -134,8 +133,8 @@ def test_choices_that_nothing_moves_are_called_almost_random():
     assert claim([rule], sensitivity=declared) == "People choose the better row."
     lapse = Wording("choose at random {lapse~}", sentence=3)
     assert claim([rule, lapse], sensitivity=strictness(0.1), lapse=learned(0.6, low=0.0)) == (
-        "People choose almost at random. They choose at random on 60% of trials. On the remaining trials, they choose "
-        "the better row."
+        "People choose almost at random. They choose at random on 60% of trials. Their other choices show that they "
+        "choose the better row."
     )
     # A strong bias moves choices, too.
     bias = replace(learned(2.0), unit="log odds")
@@ -586,7 +585,7 @@ def test_random_choices_on_most_trials_are_stated_first():
     clauses = [Wording("add"), Wording("choose at random {lapse~}", sentence=3)]
     often, seldom = ({"lapse": learned(center, 0.001, 0.0, 1.0)} for center in (0.91, 0.2))
     assert account_of("Adding", clauses, often).claim == (
-        "People choose at random on 91% of trials. On the remaining trials, they add."
+        "People choose at random on 91% of trials. Their other choices show that they add."
     )
     assert account_of("Adding", clauses, seldom).claim == (
         "People add. They choose at random on 20% of trials."
@@ -596,7 +595,9 @@ def test_random_choices_on_most_trials_are_stated_first():
         shares = seldom | {"copies": learned(share, 0.001, 0.0, 1.0)}
         claim = account_of("Adding", both, shares).claim
         assert (
-            claim.startswith("People choose at random on 20% of trials. On the remaining trials,")
+            claim.startswith(
+                "People choose at random on 20% of trials. Their other choices show that"
+            )
             == is_first
         )
 
@@ -699,22 +700,80 @@ def test_a_clause_with_a_subject_of_its_own_does_not_continue_people():
     )
 
 
-def test_a_bound_is_stated_in_the_parentheses_of_its_own_number_or_of_the_strength():
-    prior = {"pull": learned(4.0), "rate": learned(0.5)}
-    own = Wording("{much}like it (weight {pull})", parameter="pull", unit=0.5)
-    assert (
-        tell_clause(own, prior).text == "like it (weight 4; as high as the declared range allows)"
+def test_an_estimate_at_the_limit_of_its_range_has_a_one_sided_interval():
+    lapse = Wording("guess {lapse~}")
+    high = Prior("normal", 0.0, 0.9, 0.9, 0.05, doubt=0.4)
+    assert tell_clause(lapse, {"lapse": high}).text == (
+        "guess on 87% [at least 84%] of trials (95% interval in brackets)"
     )
-    other = Wording("{much}like it (rate {rate})", parameter="pull", unit=0.5)
-    assert tell_clause(other, prior).text == f"like it (rate 0.5; {HELD})"
-    assert tell_clause(PULL, prior).text == f"like it ({HELD})"
+
+
+def test_a_side_is_that_of_most_people_if_the_range_beside_it_includes_the_neutral_value():
+    ratio = Wording(
+        "weight losses {far}more than gains",
+        parameter="ratio",
+        opposite_clause="weight losses {far}less than gains",
+        neutral=1.0,
+        unit=0.4,
+        log_ratio=True,
+    )
+
+    def told(center: float) -> str:
+        prior = Prior("log_normal", 0.05, 20.0, center, 0.6, unit="ratio", doubt=0.2)
+        return account_of("Losses", [ratio], {"ratio": prior}).claim
+
+    assert told(0.72) == (
+        "Most people weight losses more than gains (ratio 0.95 to 4.4 for the middle 80% of people)."
+    )
+    assert told(1.0) == (
+        "People weight losses more than gains (ratio 1.3 to 5.9 for the middle 80% of people)."
+    )
+
+
+def test_an_interval_that_excludes_one_does_not_print_one():
+    ratio = Wording(
+        "weight losses {far}more than gains",
+        parameter="ratio",
+        opposite_clause="weight losses {far}less than gains",
+        neutral=1.0,
+        unit=0.4,
+        log_ratio=True,
+    )
+    prior = Prior("log_normal", 0.05, 20.0, 0.1, 0.06, unit="ratio", doubt=0.49)
+    assert account_of("Losses", [ratio], {"ratio": prior}).claim == (
+        "People weight losses more than gains (ratio 1.1 [1.02 to 1.2]; 95% interval in brackets)."
+    )
+
+
+def test_a_slight_tendency_is_not_called_a_rare_one():
+    clause = Wording("{much}tend to take the first one", parameter="pull", unit=0.5)
+    assert tell_clause(clause, {"pull": learned(0.02)}).text == (
+        "have hardly any tendency to take the first one"
+    )
+
+
+def test_no_comma_is_left_where_instead_is_removed():
+    kinds = Wording("{who} tally, weighted by validity, instead", parameter="tally")
+    prior = {"tally": learned(0.5, 1.0, doubt=0.02)}
+    assert account_of("Kinds", [Wording("add"), kinds], prior).claim == (
+        "69% of people (95% interval 67% to 72%) tally, weighted by validity. The rest add."
+    )
+
+
+def test_what_is_possible_stands_in_a_sentence_of_its_own():
+    priors = {"pull": learned(0.45, 1.0, doubt=0.6)}
+    assert account_of("Adding", [Wording("add"), Wording("sum"), PULL], priors).claim == (
+        "People add and sum. They possibly like it."
+    )
+    assert account_of("Liking", [PULL], priors).claim == "People possibly like it."
+    assert _joined(["possibly like it", "add"]) == ["possibly like it", "add"]
 
 
 def test_all_numbers_of_parentheses_with_a_range_are_ranges() -> None:
     rates = Wording("run (rate {pull} for one, {rate} for the other)")
     alike = {"pull": learned(1.0, 0.02), "rate": learned(2.0, 0.02)}
     assert tell_clause(rates, alike).text == (
-        "run (rate 1 [0.99 to 1] for one, 2 for the other; 95% interval in brackets)"
+        "run (rate 1 [0.99 to 1.01] for one, 2 for the other; 95% interval in brackets)"
     )
     differing = alike | {"rate": learned(2.0, 1.0, doubt=0.01)}
     assert tell_clause(rates, differing).text == (
@@ -829,8 +888,8 @@ def test_a_direction_whose_interval_includes_the_neutral_value_is_called_uncerta
         return account_of("Discounting, contracted time", [time], {"power": prior}).claim
 
     assert told(0.1) == (
-        "People weight each further day more than the one before (exponent 1.1 [0.96 to 1.3]; 95% interval in "
-        "brackets; direction uncertain)."
+        "People possibly weight each further day more than the one before (exponent 1.1 [0.96 to 1.3]; 95% interval "
+        "in brackets)."
     )
     assert told(0.2) == (
         "People weight each further day more than the one before (exponent 1.2 [1.1 to 1.4]; 95% interval in brackets)."
@@ -908,7 +967,7 @@ def test_what_few_people_do_is_stated_of_these_after_what_most_people_do():
         "69% of people (95% interval 67% to 72%) tally. The rest add. They choose. People guess on 20% of trials."
     )
     assert claim(0.5, 0.8) == (
-        "People guess on 80% of trials. On the remaining trials, 69% of people (95% interval 67% to 72%) tally. "
+        "People guess on 80% of trials. Their other choices show that 69% of people (95% interval 67% to 72%) tally. "
         "The rest add. They choose."
     )
     assert claim(3.0, 0.2).startswith("Virtually all people tally. Any others add.")

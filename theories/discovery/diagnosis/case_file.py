@@ -350,7 +350,8 @@ _WITHOUT_MECHANISM = {
     "extremity": "change how strictly choices follow the evidence",
     "side": "add a preference for one side",
     "region": "treat these trials by a rule of their own",
-    "spread": "widen or narrow the differences between participants",
+    "spread": "widen the differences between participants",
+    "spread, too wide": "narrow the differences between participants",
     "mixture": "let some participants follow the one theory and some the other",
     "another": "continue from that theory instead of revising this one",
     "lapse": "add a proportion of random responses",
@@ -365,7 +366,11 @@ _WITHOUT_MECHANISM = {
 
 def _without_mechanism(check: DiagnosisCheck) -> str:
     """The change to try where no mechanism is known that repairs the misfit."""
-    below = {"lapse": "lapse, too many", "consistency": "consistency, too much"}
+    below = {
+        "lapse": "lapse, too many",
+        "consistency": "consistency, too much",
+        "spread": "spread, too wide",
+    }
     change = _WITHOUT_MECHANISM[
         below.get(check.rule, check.rule) if check.effect < 0 else check.rule
     ]

@@ -43,9 +43,9 @@ Array = NDArray[np.float64]
 INTERACTING = 3
 """Features of either kind whose products are checked."""
 LEAST_REGION = 4
-"""Trials in a region."""
+"""Trials in a region, and outside it."""
 LEAST_SHARE = 0.15
-"""Of all trials in a region."""
+"""Of all trials in a region, and outside it."""
 LEAST_PEOPLE = 5
 """People in an experiment from whom anything about their spread is read."""
 RULES = {
@@ -396,7 +396,7 @@ def _regions(sheet: DiagnosisSheet) -> tuple[NDArray[np.bool_], list[tuple[str, 
             for cut in cuts:
                 for inside, sign in ((form <= cut, "at most"), (form > cut, "above")):
                     least = max(LEAST_REGION, LEAST_SHARE * len(form))
-                    if least <= inside.sum() <= len(form) - 1 and inside.tobytes() not in known:
+                    if least <= inside.sum() <= len(form) - least and inside.tobytes() not in known:
                         known.add(inside.tobytes())
                         members.append(inside)
                         names.append((name, f"{said} is {sign} {cut:.3g}"))

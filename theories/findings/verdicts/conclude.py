@@ -337,9 +337,7 @@ def _errors(evidence: TheoryEvidence, name: Digest) -> ErrorOnTrials:
             sealed_score=None,
         )
     sealed = evidence.theories.sealed_scores[name].record
-    for experiment, values in zip(sealed.experiments, sealed.squared, strict=True):
-        if experiment in groups:
-            groups[experiment].append(np.asarray(values))
+    of_sealed = dict(zip(sealed.experiments, sealed.squared, strict=True))
     flat = np.concatenate(sealed.squared)
     scores = [item.scores.mean for item in sealed.scores]
     return ErrorOnTrials(
@@ -347,9 +345,18 @@ def _errors(evidence: TheoryEvidence, name: Digest) -> ErrorOnTrials:
         open=float(np.mean(opened)),
         sealed=float(flat.mean()),
         sealed_error=float(flat.std(ddof=1) / np.sqrt(len(flat))) if len(flat) > 1 else None,
-        all=float(np.mean([np.concatenate(parts).mean() for parts in groups.values()])),
+        all=float(
+            np.mean([_error_of_all(parts, of_sealed.get(key, ())) for key, parts in groups.items()])
+        ),
         sealed_score=float(np.mean(scores)),
     )
+
+
+def _error_of_all(opened: Sequence[Array], sealed: Sequence[float]) -> float:
+    """The mean of experiments on open trials and the mean of sealed ones, weighted by their numbers of trials."""
+    n_open = sum(map(len, opened))
+    means = [float(np.mean(part)) for part in opened]
+    return (n_open * float(np.mean(means)) + sum(sealed)) / (n_open + len(sealed))
 
 
 def compare_leader(
@@ -424,7 +431,7 @@ def _nearest_of_all(
     gain = nearest.advantage
     return [
         f"Of the competing theories, {theories.name(nearest.rival)} has the best score on the sealed trials; the score "
-        f"of {theories.name(leader)} minus its score is {gain.value:+.4f} nats per choice "
+        f"of {theories.name(leader)} differs from it by {gain.value:+.4f} nats per choice "
         f"({gain.interval_in_words(nearest.n_compared)})."
     ]
 
@@ -530,8 +537,8 @@ def _what_it_says(evidence: TheoryEvidence, leader: Digest) -> list[str]:
 
 
 def _noise_beside(theory: Theory) -> str:
-    """How the random choices of a theory can differ from those of the published theory of its form."""
-    return ", with random choices" if LAPSE in theory.priors else ", without random choices"
+    """How the lapses of a theory can differ from those of the published theory of its form."""
+    return ", with lapses" if LAPSE in theory.priors else ", without lapses"
 
 
 def _closest(evidence: TheoryEvidence, leader: Digest, rival: Digest) -> str:
@@ -641,8 +648,8 @@ def _error_in_words(own: ErrorOnTrials) -> str:
     sealed = "" if own.sealed is None else f" and {own.sealed:.4f} on sealed trials"
     presented = "presented" if own.sealed is None else "unsealed"
     return (
-        "The mean squared error of its predicted choice proportions is "
-        f"{own.open:.4f} on the {presented} trials{sealed}."
+        "The mean squared error of its choice proportions is "
+        f"{own.open:.4f} on the {presented} trials (parameters estimated from these responses){sealed}."
     )
 
 

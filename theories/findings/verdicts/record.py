@@ -48,7 +48,7 @@ class ErrorOnTrials(Record):
     sealed_error: float | None
     """Standard error of ``sealed`` over trials."""
     all: float
-    """On all trials, averaged over experiments."""
+    """``open`` and ``sealed``, weighted by their numbers of trials, averaged over archived experiments."""
     sealed_score: float | None
     """Nats per choice on sealed trials."""
 

@@ -18,6 +18,8 @@ from lakatos.theories.findings.verdicts.conclude import (
     RivalComparison,
     _advantage_in_words,
     _cross_validated,
+    _error_in_words,
+    _error_of_all,
     _errors,
     _few_in_words,
     _guessing_in_words,
@@ -33,6 +35,7 @@ from lakatos.theories.findings.verdicts.conclude import (
 from lakatos.theories.findings.verdicts.record import (
     EXPLORATORY,
     LEADERBOARD,
+    ErrorOnTrials,
     FoldFinished,
     TruthCompared,
 )
@@ -205,6 +208,23 @@ def test_errors_on_sealed_trials_stand_beside_those_on_open_ones(evidence: Theor
     assert found.all == pytest.approx(np.mean([first.mean(), (opened["2.1"] ** 2).mean()]))
 
 
+def test_the_error_of_all_trials_follows_from_those_of_open_and_sealed_ones() -> None:
+    # Two experiments of one archive: open (0.1 + 0.4) / 2, sealed 0.5; all (4 * 0.25 + 1 * 0.5) / 5.
+    opened = [np.array([0.1, 0.1, 0.1]), np.array([0.4])]
+    assert _error_of_all(opened, [0.5]) == pytest.approx(0.3)
+    assert _error_of_all(opened, ()) == pytest.approx(0.25)
+
+
+def test_the_error_on_presented_trials_states_that_parameters_were_estimated_from_them() -> None:
+    own = ErrorOnTrials(
+        theory=LEADER, open=0.01, sealed=0.02, sealed_error=None, all=0.02, sealed_score=-0.5
+    )
+    assert _error_in_words(own) == (
+        "The mean squared error of its choice proportions is 0.0100 on the unsealed trials (parameters estimated from "
+        "these responses) and 0.0200 on sealed trials."
+    )
+
+
 def test_the_distance_from_the_hidden_rule_is_stated_with_lapses_and_without() -> None:
     truth = TruthCompared(
         hidden="Rule", n_trials=162, corrected={LEADER: 0.01}, uncorrected={LEADER: 0.25}, pool={},
@@ -281,9 +301,7 @@ def test_experiments_before_which_predictions_were_frozen_are_named_and_many_are
     assert frozen_basis(["2.1", "3.1", "4.1", "5.1"]) == "predictions frozen before 4 experiments"
 
 
-@pytest.mark.parametrize(
-    ("lapse", "words"), [(True, ", with random choices"), (False, ", without random choices")]
-)
+@pytest.mark.parametrize(("lapse", "words"), [(True, ", with lapses"), (False, ", without lapses")])
 def test_a_theory_of_a_published_form_is_said_to_have_random_choices_only_if_it_has_some(
     lapse: bool, words: str
 ) -> None:
