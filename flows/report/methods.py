@@ -250,7 +250,7 @@ def _other_correction(reading: RunReading) -> str:
     others = [item for item in compared if item.basis != concluded.basis]
     corrected = {item.basis: item.n_compared for item in others if item.n_compared > 1}
     return "".join(
-        f"; that on {basis} is Bonferroni-corrected for {n} theories"
+        f"; the interval of the difference on {basis} is Bonferroni-corrected for {n} theories"
         for basis, n in corrected.items()
     )
 

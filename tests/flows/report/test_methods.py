@@ -101,8 +101,8 @@ def test_the_paragraph_states_only_the_correction_and_the_limit_that_applied() -
     assert "no difference is claimed" not in many
     assert "that of the verdict is Bonferroni" not in few
     assert (
-        "that on predictions frozen before experiment 2.1 is Bonferroni-corrected for 3 theories"
-        in few
+        "the interval of the difference on predictions frozen before experiment 2.1 is Bonferroni-corrected for 3 "
+        "theories" in few
     )
     assert "Bonferroni" not in without_interval
     assert "With fewer than 10 participants no difference is claimed." in few
