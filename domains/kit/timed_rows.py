@@ -155,6 +155,7 @@ def read_timed_rows(
         right = _sides(cells, told, n_answers, notes, unknown_keys, signed=signed)
         is_right = answered & (chosen == 0)
         pressed = _pressed(right, is_right, answered, n_answers)
+    _check_deadline(cells, columns, is_right, np.where(answered, time_s, np.nan), notes)
     return TimedRows(right, pressed, is_right, np.where(answered, time_s, np.nan), n_answers)
 
 
@@ -179,6 +180,40 @@ def _check_rows_without_responses(
             frame = cells.frame.set_axis(cells.row_numbers(np.arange(len(text))))
             words = rows_in_words(frame, name, odd, others, "no trials, since none has a response")
             question(columns, notes, "practice_rows", f"{cells.name}: {words}")
+
+
+FEWEST_AT_DEADLINE, MOST_BY_CHANCE = 3, 0.001
+"""Rows with the longest time, and the probability that all are errors, from which on they seem to be missed trials."""
+
+
+def _check_deadline(
+    cells: RowCells, columns: AnswerColumns, is_right: Array, time_s: Array, notes: list[str]
+) -> None:
+    """Question rows that share the longest time, more than share any other long time, where all are wrong.
+
+    So are trials that ended without a response at a deadline, where a program counts these as errors.
+    """
+    known = ~np.isnan(time_s)
+    if known.sum() < FEWEST:
+        return
+    times, counts = np.unique(time_s[known], return_counts=True)
+    is_long = times[:-1] > np.median(time_s[known])
+    at_end = known & (time_s == times[-1])
+    n_others, n_wrong = int((known & ~at_end).sum()), int((known & ~at_end & ~is_right).sum())
+    by_chance = ((n_wrong + 1) / (n_others + 2)) ** counts[-1]
+    is_shared = counts[-1] >= max(FEWEST_AT_DEADLINE, 1 + counts[:-1][is_long].max(initial=0))
+    if not is_shared or is_right[at_end].any() or by_chance > MOST_BY_CHANCE:
+        return
+    column = columns.response_time
+    cell = cells.text(column)[at_end][0] if column in cells.frame.columns else "NUMBER"
+    question(
+        columns,
+        notes,
+        "far_numbers",
+        f"{cells.name}: {column} is {cell}, the longest time, in {rows_named(cells.row_numbers(at_end))}, and all "
+        f"{counts[-1]} responses there are wrong, as where nobody responded before a deadline. If so, say --column "
+        f"missing.{column}={cell} (participants.columns.missing)",
+    )
 
 
 def times_within(
