@@ -28,6 +28,7 @@ from lakatos.experiments.adoption.plausible import (
     rows_in_words,
 )
 from lakatos.experiments.adoption.read_back import columns_not_read
+from lakatos.experiments.adoption.reversed_people import question_reversed_people
 from lakatos.experiments.adoption.row_cells import RowCells, RowsWrongError
 from lakatos.experiments.adoption.row_words import rows_named
 from lakatos.experiments.adoption.signatures import (
@@ -399,7 +400,10 @@ def question_accuracy(
     _question_judgements(rows, answered, cells, columns, notes)
     n_rows, n_right = int(answered.sum()), int((rows.is_right & answered).sum())
     chance = 1 / rows.n_answers
-    if n_rows < FEWEST or n_right >= n_rows * chance - 2 * np.sqrt(n_rows * chance * (1 - chance)):
+    if n_rows < FEWEST:
+        return
+    if n_right >= n_rows * chance - 2 * np.sqrt(n_rows * chance * (1 - chance)):
+        _question_people(rows, answered, cells, columns, notes)
         return
     code = ", ".join(f"{cell} = {place}" for cell, place in columns.responses.items())
     meaning = "keys from the left" if "right_key" in columns.stimulus else "0 is right, 1 is wrong"
@@ -410,6 +414,30 @@ def question_accuracy(
         f"{cells.name}: {n_right:,} of {n_rows:,} responses are right, fewer than by chance ({chance:.0%}), with the "
         f"code {code} of {columns.response} ({meaning}). Say what the cells mean in participants.columns.responses "
         f"(--column responses.CELL=PLACE)",
+    )
+
+
+def _question_people(
+    rows: TimedRows, answered: Array, cells: RowCells, columns: AnswerColumns, notes: list[str]
+) -> None:
+    """Question participants whose responses are right less often than by chance, as with exchanged keys."""
+    chance = 1 / rows.n_answers
+
+    def standard_errors(own: NDArray[np.bool_]) -> float:
+        n_rows, n_right = int((own & answered).sum()), int((own & answered & rows.is_right).sum())
+        return (n_right - n_rows * chance) / np.sqrt(max(n_rows * chance * (1 - chance), 1.0))
+
+    question_reversed_people(
+        cells,
+        columns,
+        pd.factorize(cells.text(columns.participant))[0],
+        standard_errors,
+        f"fewer responses are right than by chance ({chance:.0%})",
+        lambda column: (
+            "If their keys were exchanged, correct their rows in the file"
+            + (f", or read one kind of rows (--column where.{column}=CELL)" if column else "")
+        ),
+        notes,
     )
 
 

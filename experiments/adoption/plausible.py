@@ -56,6 +56,8 @@ JUDGED = {
 """Words in names of columns that say what came of a response, or how good it was."""
 AT_PLACES = {"left", "right", "l", "r", "top", "bottom", "upper", "lower"}
 """Words in names of columns that say at which place a stimulus stood."""
+LOSSES = {"loss", "losses", "lose", "lost"}
+"""Words in names of columns of losses."""
 SECOND_PLACES = {"right", "r", "rechts", "bottom", "lower"}
 MOST_STIMULI = 50
 MOST_CONTEXTS = 8
@@ -1000,7 +1002,7 @@ def check_responses(
             "dominated_choices",
             f"in {n_rows:,} choices one option is better whatever one's taste, and in {n_dominated:,} of them the "
             f"other one was chosen. Either {other if would_be_reversed else first}, or a loss is written as a positive "
-            'number (say -COLUMN in place of COLUMN, as in b_amounts = ["gain", "-loss"])',
+            f"number (say -COLUMN in place of COLUMN, as in {_with_negative_losses(columns)})",
         )
     elif dominance and properties and "delays_days" in columns.stimulus:
         _check_times(trials, dominance, properties, columns, notes)
@@ -1014,6 +1016,17 @@ def check_responses(
             f"{n_all:,} responses): {other if would_be_dominated else coded}. If smaller values of a column are "
             f"better, as school grades can be, turn it round: {turned or '7 - COLUMN in place of COLUMN'}",
         )
+
+
+def _with_negative_losses(columns: AnswerColumns) -> str:
+    """Amounts as they are read, in their order, with the columns of losses as negative numbers; else an example."""
+    for part, own in columns.stimulus.items():
+        leaves = list(map(str, leaves_of(own)))
+        lost = [leaf for leaf in leaves if set(words_of(leaf)) & LOSSES and leaf.isidentifier()]
+        if part.endswith("amounts") and isinstance(own, list) and lost:
+            changed = [f"-{leaf}" if leaf in lost else leaf for leaf in own]
+            return f"--column '{part}={json.dumps(changed, ensure_ascii=False)}'"
+    return 'b_amounts = ["gain", "-loss"]'
 
 
 def _dominated(trials: Sequence[Trials], dominance: Callable[[Stimuli], Array]) -> tuple[int, int]:

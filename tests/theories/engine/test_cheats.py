@@ -29,7 +29,10 @@ def test_every_cheat_would_gain(experiments, name):
 @pytest.mark.parametrize(
     ("name", "where"),
     [
-        ("pools people from five people on", "size: predictions for 12 participants depend on one another"),
+        (
+            "pools people from five people on",
+            "size: predictions for 12 participants depend on one another",
+        ),
         ("pools people through a module", "memory: "),
         ("looks at the clock of another process", "PermissionError"),
         ("pools draws", "draw 0 is answered otherwise among other draws"),
