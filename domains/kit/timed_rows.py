@@ -425,7 +425,9 @@ def _question_people(
 
     def standard_errors(own: NDArray[np.bool_]) -> float:
         n_rows, n_right = int((own & answered).sum()), int((own & answered & rows.is_right).sum())
-        return (n_right - n_rows * chance) / np.sqrt(max(n_rows * chance * (1 - chance), 1.0))
+        return float(
+            (n_right - n_rows * chance) / np.sqrt(max(n_rows * chance * (1 - chance), 1.0))
+        )
 
     question_reversed_people(
         cells,
