@@ -483,6 +483,13 @@ def _check_times(
         )
     if fine[known].mean() < UNLIKELY_SHARE:
         middle = float(np.median(time_s[known]))
+        in_us = (time_s / 1000 >= scale.edges[0]) & (time_s / 1000 <= scale.edges[-1])
+        if columns.response_time_unit == "ms" and in_us[known].mean() >= UNLIKELY_SHARE:
+            raise TrialsError(
+                f"{name}: half of the times in {columns.response_time} are below {middle:g} s, read in ms, and they "
+                "seem to be microseconds. Say --column 'response_time="
+                f"{columns.response_time} / 1000' (participants.columns.response_time)."
+            )
         raise TrialsError(
             f"{name}: half of the times in {columns.response_time} are below {middle:g} s, read in "
             f"{columns.response_time_unit}, and most are not from {scale.edges[0]:g} to {scale.edges[-1]:g} s. Say the "

@@ -480,6 +480,8 @@ def recognise(table: TableSignature) -> Reading | None:
         return Reading(stimulus, tuple(shown), response=rating.name, responses=code, notes=notes)
     if decision is None:
         return None
+    if decision is judged and any(_is_other_response(own, item, judged, table) for own in rest):
+        return None
     if rating is not None:
         stimulus |= _confidence(rating)
     if decision is judged:
@@ -528,6 +530,27 @@ def _item_column(table: TableSignature) -> ColumnSignature | None:
             found.append((not by_word, own))
     best = [own for is_worse, own in found if is_worse == min(found, key=lambda pair: pair[0])[0]]
     return best[0] if len(best) == 1 else None
+
+
+def _is_other_response(
+    own: ColumnSignature,
+    item: ColumnSignature,
+    judged: ColumnSignature,
+    table: TableSignature,
+) -> bool:
+    """Whether a response of two cells says neither old nor new: item and correctness do not tell which it was."""
+    if own is judged or not own.words & SAID or len(own.distinct) != 2:
+        return False
+    filled = (own.cells != "").to_numpy()
+    known = [
+        np.asarray(table.person), item.cells.to_numpy(), judged.cells.to_numpy(), own.cells.to_numpy()
+    ]  # fmt: skip
+    rows = pd.DataFrame(dict(enumerate(known)))[filled].drop_duplicates()
+    return len(rows) > MOST_KEYS_PER_CELL * len(rows.drop(columns=3).drop_duplicates())
+
+
+MOST_KEYS_PER_CELL = 1.5
+"""Different keys for each item and correctness of a participant, beyond which keys do not say old and new."""
 
 
 def _is_old(item: ColumnSignature) -> Array:

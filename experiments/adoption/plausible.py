@@ -20,6 +20,7 @@ from lakatos.experiments.adoption.row_cells import RowCells
 from lakatos.experiments.adoption.row_words import rows_named
 from lakatos.experiments.adoption.signatures import ColumnSignature, signed_pair
 from lakatos.experiments.adoption.tables import numbers_of, places_of
+from lakatos.experiments.adoption.units import UNITS_OF_TIME
 from lakatos.experiments.errors import ImplausibleError
 from lakatos.experiments.task import Stimuli, Trials
 
@@ -306,6 +307,40 @@ def in_larger_numbers(
             if np.mean([f"{number:.6g}" in scaled for number in of_larger]) > 0.6:
                 return is_larger
     return None
+
+
+def check_unit_of_delays(
+    frame: pd.DataFrame, name: str, columns: AnswerColumns, notes: list[str]
+) -> None:
+    """Question delays that are the whole numbers from 1 to a few, of which nothing says the unit: they may be levels.
+
+    Args:
+        frame: Cells as they stand in the file.
+        name: Of the file.
+        columns: What its columns mean.
+        notes: What was accepted is added to them.
+    """
+    if "delays_days" not in columns.stimulus or "delay_unit" in columns.stimulus:
+        return
+    for leaf in map(str, leaves_of(columns.stimulus["delays_days"])):
+        if leaf not in frame.columns or leaf in columns.recode or len(frame) < FEWEST:
+            continue
+        known = set(numbers_of(frame[leaf])) - {0.0}
+        is_level = FEWEST_LEVELS <= len(known) <= MOST_DELAY_LEVELS
+        is_level &= known == {1.0 + place for place in range(len(known))}
+        if is_level and not set(words_of(leaf)) & set(UNITS_OF_TIME):
+            question(
+                columns,
+                notes,
+                "unknown_unit",
+                f"{name}: {leaf} holds the numbers from 1 to {len(known)}, and no name and no cell says their "
+                f"unit. Say it: --column delay_unit=UNIT (one of {', '.join(DAYS)}). If they number levels, say how many days "
+                f'each is: --column \'recode.{leaf}={{"1" = "DAYS", "2" = "DAYS"}}\'',
+            )
+
+
+MOST_DELAY_LEVELS = 10
+"""Different delays that may be numbered."""
 
 
 def check_units(

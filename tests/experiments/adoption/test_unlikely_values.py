@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from reading import conflicts, only, read
+from reading import conflicts, delays, only, read
 
 from lakatos.domains import DOMAINS
+from lakatos.experiments.adoption.describe import describe_table
+from lakatos.experiments.adoption.tables import table_of_frame
 from lakatos.experiments.errors import TrialsError
 
 
@@ -157,3 +159,82 @@ def test_pumps_above_a_column_exactly_where_balloons_burst_were_intended() -> No
     n_pumps = frame[["n_pumps", "burst_point"]].min(axis=1)
     n_collected = (frame["exploded"] == 0).sum()
     assert only(read(frame, stimulus=shown)).n_responses == n_pumps.sum() + n_collected
+
+
+def test_a_column_of_gains_and_losses_is_no_place_of_an_option() -> None:
+    rng = np.random.default_rng(8)
+    n = 200
+    soon, wait = rng.integers(20, 100, n), rng.choice([7, 30, 90, 180, 365], n)
+    frame = pd.DataFrame(
+        {
+            "ID": np.repeat(np.arange(1, 6), 40),
+            "frame": rng.choice(["gain", "loss"], n),
+            "immediate_amount": soon,
+            "delayed_amount": 100,
+            "delay_days": wait,
+        }
+    )
+    is_waiting = (100 / (1 + 0.01 * wait) > soon) == (frame["frame"] == "gain")
+    frame["choice"] = np.where(is_waiting, "delayed", "immediate")
+    with pytest.raises(TrialsError, match=r"where\.frame=gain") as error:
+        read(frame)
+    assert "==" not in str(error.value)
+    assert (
+        only(read(frame, where={"frame": "gain"})).n_responses == (frame["frame"] == "gain").sum()
+    )
+
+
+def test_a_signal_with_responses_that_say_neither_old_nor_new_is_no_recognition() -> None:
+    rng = np.random.default_rng(9)
+    frame = pd.DataFrame(
+        {
+            "subject": np.repeat(np.arange(1, 7), 40),
+            "stimulus": rng.choice(["L", "R"], 240),
+            "signal": rng.choice([0, 1], 240, p=[0.75, 0.25]),
+        }
+    )
+    is_stopped = (frame["signal"] == 1) & (rng.random(240) < 0.5)
+    frame["response"] = np.where(is_stopped, "", frame["stimulus"])
+    frame["correct"] = ((frame["signal"] == 0) | is_stopped).astype(int)
+    assert describe_table(table_of_frame("answers.csv", frame)).domain != "recognition"
+    frame["response"] = np.where((frame["signal"] == 1) == (frame["correct"] == 1), "L", "R")
+    assert describe_table(table_of_frame("answers.csv", frame)).domain == "recognition"
+
+
+def test_delays_that_count_up_from_one_need_a_unit() -> None:
+    frame = delays(np.random.default_rng(10)).frame
+    days = [7, 14, 30, 90, 180]
+    frame["delay_later"] = frame["delay_later"].map({own: 1 + days.index(own) for own in days})
+    with pytest.raises(TrialsError, match=r"delay_later holds the numbers from 1 to 5"):
+        read(frame)
+    in_weeks = only(read(frame, stimulus={"delay_unit": "weeks"}))
+    assert in_weeks.stimuli["delays_days"].max() == 35
+    recode = {"delay_later": {str(1 + place): str(own) for place, own in enumerate(days)}}
+    assert only(read(frame, recode=recode)).stimuli["delays_days"].max() == 180
+
+
+def test_microseconds_are_divided_by_a_thousand() -> None:
+    frame = conflicts(np.random.default_rng(11)).frame.rename(columns={"rt": "rt_us"})
+    frame["rt_us"] *= 1000
+    with pytest.raises(TrialsError, match=r"'response_time=rt_us / 1000'"):
+        read(frame)
+    assert only(read(frame, response_time="rt_us / 1000")).n_responses == len(frame)
+
+
+def test_a_gift_computed_from_an_endowment_is_no_endowment() -> None:
+    rng = np.random.default_rng(12)
+    frame = pd.DataFrame(
+        {
+            "group": np.repeat([1, 2, 3, 4], 40),
+            "subject": np.repeat(np.arange(1, 17), 10),
+            "period": np.tile(np.arange(1, 11), 16),
+            "endowment": 20,
+            "private_account": rng.integers(0, 21, 160),
+        }
+    )
+    (line,) = describe_table(table_of_frame("answers.csv", frame)).doubts
+    assert line.startswith("no column is called a response; if one holds choices, or amounts")
+    stimulus = {"group": "group", "round": "period", "group_size": 4, "multiplier": 1.6}
+    response = "endowment - private_account"
+    found = read(frame, DOMAINS["public_goods"], response=response, stimulus=stimulus)
+    assert only(found).n_responses == 160
