@@ -376,6 +376,8 @@ def _check_people(
     notes: list[str],
 ) -> None:
     """Question participants whose responses to old items are clearly lower than to new ones."""
+    if len(place) < FEWEST or "reversed_code" in columns.accept:
+        return
     item = str(columns.stimulus["item"])
 
     def ways(column: str) -> str:

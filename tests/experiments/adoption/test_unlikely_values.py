@@ -140,7 +140,7 @@ def test_no_pumps_of_a_balloon_that_burst_are_pumps_without_the_last_one() -> No
     exploded = point <= frame["n_pumps"]
     frame["n_pumps"] = np.where(exploded, point - 1, frame["n_pumps"])
     frame["exploded"] = exploded.astype(int)
-    frame.loc[0, ["n_pumps", "exploded"]] = [0, 1]
+    frame.loc[:1, ["n_pumps", "exploded"]] = [0, 1]
     with pytest.raises(TrialsError, match=r"pumps=n_pumps \+ exploded'"):
         read(frame)
     trials = only(read(frame, stimulus={"pumps": "n_pumps + exploded"}))
