@@ -28,6 +28,7 @@ from lakatos.experiments.adoption.plausible import (
     rows_in_words,
 )
 from lakatos.experiments.adoption.read_back import columns_not_read
+from lakatos.experiments.adoption.reversed_people import question_reversed_people
 from lakatos.experiments.adoption.row_cells import RowCells, RowsWrongError
 from lakatos.experiments.adoption.row_words import rows_named
 from lakatos.experiments.adoption.signatures import (
@@ -155,6 +156,7 @@ def read_timed_rows(
         right = _sides(cells, told, n_answers, notes, unknown_keys, signed=signed)
         is_right = answered & (chosen == 0)
         pressed = _pressed(right, is_right, answered, n_answers)
+    _check_deadline(cells, columns, is_right, np.where(answered, time_s, np.nan), notes)
     return TimedRows(right, pressed, is_right, np.where(answered, time_s, np.nan), n_answers)
 
 
@@ -179,6 +181,40 @@ def _check_rows_without_responses(
             frame = cells.frame.set_axis(cells.row_numbers(np.arange(len(text))))
             words = rows_in_words(frame, name, odd, others, "no trials, since none has a response")
             question(columns, notes, "practice_rows", f"{cells.name}: {words}")
+
+
+FEWEST_AT_DEADLINE, MOST_BY_CHANCE = 3, 0.001
+"""Rows with the longest time, and the probability that all are errors, from which on they seem to be missed trials."""
+
+
+def _check_deadline(
+    cells: RowCells, columns: AnswerColumns, is_right: Array, time_s: Array, notes: list[str]
+) -> None:
+    """Question rows that share the longest time, more than share any other long time, where all are wrong.
+
+    So are trials that ended without a response at a deadline, where a program counts these as errors.
+    """
+    known = ~np.isnan(time_s)
+    if known.sum() < FEWEST:
+        return
+    times, counts = np.unique(time_s[known], return_counts=True)
+    is_long = times[:-1] > np.median(time_s[known])
+    at_end = known & (time_s == times[-1])
+    n_others, n_wrong = int((known & ~at_end).sum()), int((known & ~at_end & ~is_right).sum())
+    by_chance = ((n_wrong + 1) / (n_others + 2)) ** counts[-1]
+    is_shared = counts[-1] >= max(FEWEST_AT_DEADLINE, 1 + counts[:-1][is_long].max(initial=0))
+    if not is_shared or is_right[at_end].any() or by_chance > MOST_BY_CHANCE:
+        return
+    column = columns.response_time
+    cell = cells.text(column)[at_end][0] if column in cells.frame.columns else "NUMBER"
+    question(
+        columns,
+        notes,
+        "far_numbers",
+        f"{cells.name}: {column} is {cell}, the longest time, in {rows_named(cells.row_numbers(at_end))}, and all "
+        f"{counts[-1]} responses there are wrong, as where nobody responded before a deadline. If so, say --column "
+        f"missing.{column}={cell} (participants.columns.missing)",
+    )
 
 
 def times_within(
@@ -364,7 +400,10 @@ def question_accuracy(
     _question_judgements(rows, answered, cells, columns, notes)
     n_rows, n_right = int(answered.sum()), int((rows.is_right & answered).sum())
     chance = 1 / rows.n_answers
-    if n_rows < FEWEST or n_right >= n_rows * chance - 2 * np.sqrt(n_rows * chance * (1 - chance)):
+    if n_rows < FEWEST:
+        return
+    if n_right >= n_rows * chance - 2 * np.sqrt(n_rows * chance * (1 - chance)):
+        _question_people(rows, answered, cells, columns, notes)
         return
     code = ", ".join(f"{cell} = {place}" for cell, place in columns.responses.items())
     meaning = "keys from the left" if "right_key" in columns.stimulus else "0 is right, 1 is wrong"
@@ -375,6 +414,32 @@ def question_accuracy(
         f"{cells.name}: {n_right:,} of {n_rows:,} responses are right, fewer than by chance ({chance:.0%}), with the "
         f"code {code} of {columns.response} ({meaning}). Say what the cells mean in participants.columns.responses "
         f"(--column responses.CELL=PLACE)",
+    )
+
+
+def _question_people(
+    rows: TimedRows, answered: Array, cells: RowCells, columns: AnswerColumns, notes: list[str]
+) -> None:
+    """Question participants whose responses are right less often than by chance, as with exchanged keys."""
+    chance = 1 / rows.n_answers
+
+    def standard_errors(own: NDArray[np.bool_]) -> float:
+        n_rows, n_right = int((own & answered).sum()), int((own & answered & rows.is_right).sum())
+        return float(
+            (n_right - n_rows * chance) / np.sqrt(max(n_rows * chance * (1 - chance), 1.0))
+        )
+
+    question_reversed_people(
+        cells,
+        columns,
+        pd.factorize(cells.text(columns.participant))[0],
+        standard_errors,
+        f"fewer responses are right than by chance ({chance:.0%})",
+        lambda column: (
+            "If their keys were exchanged, correct their rows in the file"
+            + (f", or read one kind of rows (--column where.{column}=CELL)" if column else "")
+        ),
+        notes,
     )
 
 
@@ -418,6 +483,13 @@ def _check_times(
         )
     if fine[known].mean() < UNLIKELY_SHARE:
         middle = float(np.median(time_s[known]))
+        in_us = (time_s / 1000 >= scale.edges[0]) & (time_s / 1000 <= scale.edges[-1])
+        if columns.response_time_unit == "ms" and in_us[known].mean() >= UNLIKELY_SHARE:
+            raise TrialsError(
+                f"{name}: half of the times in {columns.response_time} are below {middle:g} s, read in ms, and they "
+                "seem to be microseconds. Say --column 'response_time="
+                f"{columns.response_time} / 1000' (participants.columns.response_time)."
+            )
         raise TrialsError(
             f"{name}: half of the times in {columns.response_time} are below {middle:g} s, read in "
             f"{columns.response_time_unit}, and most are not from {scale.edges[0]:g} to {scale.edges[-1]:g} s. Say the "

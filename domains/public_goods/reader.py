@@ -225,7 +225,7 @@ def _check_assumed_endowment(cells: RowCells, columns: AnswerColumns, notes: lis
         TrialsError: A column's name says that it holds another number; or of many gifts none is above half of it, so
             that everybody seems to have had fewer coins.
     """
-    _check_unread_endowment(cells)
+    _check_unread_endowment(cells, columns.response)
     gifts = cells.numbers(columns.response)
     largest = float(gifts.max())
     if len(gifts) >= MANY_GIFTS and 0 < largest <= ENDOWMENT / 2:
@@ -240,9 +240,9 @@ def _check_assumed_endowment(cells: RowCells, columns: AnswerColumns, notes: lis
     )
 
 
-def _check_unread_endowment(cells: RowCells) -> None:
+def _check_unread_endowment(cells: RowCells, response: str) -> None:
     for column in map(str, cells.frame.columns):
-        if "endowment" not in words_of(column):
+        if "endowment" not in words_of(column) or column == response:
             continue
         said = sorted(set(numbers_of(cells.frame[column]).dropna()))
         if len(said) == 1 and said[0] != ENDOWMENT:

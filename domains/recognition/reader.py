@@ -22,7 +22,13 @@ from lakatos.experiments.adoption.layouts import NeededParts, Reading, StimulusL
 from lakatos.experiments.adoption.left_out import RowsLeftOut
 from lakatos.experiments.adoption.mapping import AnswerColumns
 from lakatos.experiments.adoption.names import ERRORS, words_of
-from lakatos.experiments.adoption.plausible import FEWEST, check_marks, question
+from lakatos.experiments.adoption.plausible import (
+    FEWEST,
+    check_marks,
+    question,
+)
+from lakatos.experiments.adoption.read_back import columns_not_read
+from lakatos.experiments.adoption.reversed_people import question_reversed_people
 from lakatos.experiments.adoption.row_cells import RowCells, read_part
 from lakatos.experiments.adoption.signatures import (
     CLEAR,
@@ -115,6 +121,7 @@ def recognition_answers(
     old, lure, strength = _items(cells, columns, notes)
     place, n = _categories(cells, columns, old, notes)
     _check_responses(place, n, old, cells, columns, notes)
+    _check_people(place, old, cells, columns, participant, notes)
     share = read_part(cells, columns.stimulus.get("old_share", 0.5), "old_share")
     if ((share <= 0) | (share >= 1)).any():
         raise TrialsError(
@@ -304,6 +311,12 @@ def _check_responses(
             f"{cells.name}: {columns.response} has the same category in all {plural(len(place), 'row')}",
         )
         return
+    middle = n / 2 - (
+        n == 2 * MOST
+    )  # levels of a fine scale are joined, its middle with those below
+    if n > 2 and (place.min() >= middle or place.max() < n - middle):
+        half = "old" if place.min() >= middle else "new"
+        _question_half_a_scale(old, half, cells, columns, notes)
     if _standard_errors(1.0 * place, old) < -LARGEST_REVERSAL:
         means = [float(place[old == kind].mean()) for kind in (1, 0)]
         turned = " ".join(
@@ -318,6 +331,78 @@ def _check_responses(
             f"{means[1]:.2f}, where 0 is surely new), so that false alarms are more frequent than hits and the code "
             f"may be reversed. To turn it round, say {turned or other}",
         )
+
+
+def _question_half_a_scale(
+    old: Array, half: str, cells: RowCells, columns: AnswerColumns, notes: list[str]
+) -> None:
+    """Question a scale on which all responses mean old, or all new, as where it says how sure a judgment was.
+
+    A column that is not read and whose cells tell old from new items may hold the judgments.
+    """
+    advice = "--column response=COLUMN"
+    for name in columns_not_read(cells.frame, columns):
+        said = pd.Series(folded(cells.text(name)))
+        shares = pd.Series(old).groupby(said).mean()
+        is_old = shares > old.mean()
+        judged = said.map(is_old).to_numpy(dtype=float)
+        few = 2 <= len(shares) <= MOST_JUDGMENTS
+        if few and _standard_errors(judged, old) > LARGEST_REVERSAL and not is_old.all():
+            code = {cells.text(name)[said == cell][0]: int(is_old[cell]) for cell in shares.index}
+            own = " ".join(f"--column responses.{cell}={place}" for cell, place in code.items())
+            fewer = " --column categories=" if "categories" in columns.stimulus else ""
+            advice = f"--column response={name} {own}{fewer}"
+            break
+    question(
+        columns,
+        notes,
+        "constant_response",
+        f"{cells.name}: all responses ({columns.response}) are in the half of the scale that means {half}, so that "
+        f"they may say how sure judgments were that stand in another column. If so, say {advice} "
+        f"--column confidence={columns.response}",
+    )
+
+
+MOST_JUDGMENTS = 4
+"""Different judgments, such as remember, know, guess and new."""
+
+
+def _check_people(
+    place: Array,
+    old: Array,
+    cells: RowCells,
+    columns: AnswerColumns,
+    participant: Array,
+    notes: list[str],
+) -> None:
+    """Question participants whose responses to old items are clearly lower than to new ones."""
+    if len(place) < FEWEST or "reversed_code" in columns.accept:
+        return
+    item = str(columns.stimulus["item"])
+
+    def ways(column: str) -> str:
+        if not column:
+            return "If these used the scale, or the keys, the other way round, correct their rows in the file"
+        cells_of_item = set(columns.recode.get(item, {})) or set(cells.text(item).tolist())
+        if set(cells.text(column).tolist()) == cells_of_item:
+            return (
+                "If an item is old where both columns are the same, say --column "
+                f"'stimulus.item={column} == {item}' without recode.{item}"
+            )
+        return (
+            f"Read one kind of rows (--column where.{column}=CELL), or turn the responses of the others round in the "
+            "file"
+        )
+
+    question_reversed_people(
+        cells,
+        columns,
+        participant,
+        lambda rows: _standard_errors(1.0 * place[rows], old[rows]),
+        "old items have lower responses than new ones",
+        ways,
+        notes,
+    )
 
 
 def _check_sureness(
@@ -397,6 +482,8 @@ def recognise(table: TableSignature) -> Reading | None:
         return Reading(stimulus, tuple(shown), response=rating.name, responses=code, notes=notes)
     if decision is None:
         return None
+    if decision is judged and any(_is_other_response(own, item, judged, table) for own in rest):
+        return None
     if rating is not None:
         stimulus |= _confidence(rating)
     if decision is judged:
@@ -445,6 +532,27 @@ def _item_column(table: TableSignature) -> ColumnSignature | None:
             found.append((not by_word, own))
     best = [own for is_worse, own in found if is_worse == min(found, key=lambda pair: pair[0])[0]]
     return best[0] if len(best) == 1 else None
+
+
+def _is_other_response(
+    own: ColumnSignature,
+    item: ColumnSignature,
+    judged: ColumnSignature,
+    table: TableSignature,
+) -> bool:
+    """Whether a response of two cells says neither old nor new: item and correctness do not tell which it was."""
+    if own is judged or not own.words & SAID or len(own.distinct) != 2:
+        return False
+    filled = (own.cells != "").to_numpy()
+    known = [
+        np.asarray(table.person), item.cells.to_numpy(), judged.cells.to_numpy(), own.cells.to_numpy()
+    ]  # fmt: skip
+    rows = pd.DataFrame(dict(enumerate(known)))[filled].drop_duplicates()
+    return len(rows) > MOST_KEYS_PER_CELL * len(rows.drop(columns=3).drop_duplicates())
+
+
+MOST_KEYS_PER_CELL = 1.5
+"""Different keys for each item and correctness of a participant, beyond which keys do not say old and new."""
 
 
 def _is_old(item: ColumnSignature) -> Array:

@@ -20,9 +20,12 @@ from lakatos.experiments.adoption.mapping import AnswerColumns
 from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.option_code import chosen_options
 from lakatos.experiments.adoption.plausible import FEWEST, question
+from lakatos.experiments.adoption.read_back import columns_not_read
 from lakatos.experiments.adoption.recognised import missed_cells
 from lakatos.experiments.adoption.row_cells import RowCells, read_part, whole_numbers
+from lakatos.experiments.adoption.row_words import rows_named
 from lakatos.experiments.adoption.signatures import ColumnSignature, TableSignature
+from lakatos.experiments.adoption.tables import numbers_of
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.task import Domain, Stimuli, Trials
 
@@ -157,6 +160,7 @@ def decisions_of_balloons(
     _check_code_of_bursts(columns, notes)
     is_burst = chosen_options(cells, columns) == PUMP
     cells.refuse(pumps > MOST_PUMPS, column, f"is more than {MOST_PUMPS:,} pumps")
+    _check_last_pump(cells, columns, pumps, is_burst, notes)
     cells.refuse(
         is_burst & (pumps < 1), column, "is 0 pumps of a balloon that burst; a burst follows a pump"
     )
@@ -225,6 +229,39 @@ def _check_code_of_bursts(columns: AnswerColumns, notes: list[str]) -> None:
             f"responses = {{{words}}}: 0 stands for a burst and 1 for a collection, and cells of {columns.response} "
             "seem to say the opposite",
         )
+
+
+def _check_last_pump(
+    cells: RowCells, columns: AnswerColumns, pumps: Array, is_burst: Array, notes: list[str]
+) -> None:
+    """Question pumps without the one that burst a balloon, and intended pumps that a burst cut short."""
+    column, response = str(columns.stimulus["pumps"]), columns.response
+    without = is_burst & (pumps < 1)
+    if without.sum() > 1 and len(pumps) >= FEWEST:  # one may be a slip
+        said = set(cells.text(response).tolist()) - {""}
+        numbers = {cell: code for cell, code in columns.responses.items() if cell in said}
+        more = {"1": response, "0": f"1 - {response}"}
+        bursts = [cell for cell, code in numbers.items() if code == PUMP]
+        way = more.get(bursts[0]) if set(numbers) == {"0", "1"} and len(bursts) == 1 else None
+        say = f"say --column 'pumps={column} + {way}'" if way else "add 1 to those in the file"
+        question(
+            columns,
+            notes,
+            "contradicted",
+            f"{cells.name}: {column} is 0 in {rows_named(cells.row_numbers(without))}, where the balloon burst, so "
+            f"that the pump that burst a balloon seems not to be counted in any row. If so, {say}",
+        )
+    for name in columns_not_read(cells.frame, columns):
+        own = numbers_of(cells.frame[name]).to_numpy()
+        is_cut = bool(((own <= pumps) == is_burst).all() and (own < pumps).any())
+        if is_cut and len(own) >= FEWEST and (own[is_burst] >= 1).all():
+            question(
+                columns,
+                notes,
+                "contradicted",
+                f"{cells.name}: {name} is at most {column} exactly where the balloon burst, so that {column} seems to "
+                f"be what a participant intended. If so, say --column 'pumps=min({column}, {name})'",
+            )
 
 
 def _check_row_for_each_pump(

@@ -63,6 +63,7 @@ from lakatos.experiments.adoption.plausible import (
     check_responses,
     check_shared_names,
     check_steps,
+    check_unit_of_delays,
     check_units,
     question,
     turned_ratings,
@@ -331,6 +332,7 @@ def _adopted(
     unread = columns_not_read(are_read, columns)
     of_file = are_read.set_axis(numbers[are_read.index.to_numpy()])
     check_units(of_file, table.name, columns, unread, notes)
+    check_unit_of_delays(table.frame, table.name, columns, notes)
     check_practice(of_file, table.name, columns, unread, notes)
     _check_unread_parts(of_file, table.name, columns, domain, notes)
     check_begins_anew(of_file, table.name, columns, unread, notes, is_game=domain.sequential)

@@ -20,6 +20,7 @@ from lakatos.experiments.adoption.row_cells import RowCells
 from lakatos.experiments.adoption.row_words import rows_named
 from lakatos.experiments.adoption.signatures import ColumnSignature, signed_pair
 from lakatos.experiments.adoption.tables import numbers_of, places_of
+from lakatos.experiments.adoption.units import UNITS_OF_TIME
 from lakatos.experiments.errors import ImplausibleError
 from lakatos.experiments.task import Stimuli, Trials
 
@@ -56,6 +57,8 @@ JUDGED = {
 """Words in names of columns that say what came of a response, or how good it was."""
 AT_PLACES = {"left", "right", "l", "r", "top", "bottom", "upper", "lower"}
 """Words in names of columns that say at which place a stimulus stood."""
+LOSSES = {"loss", "losses", "lose", "lost"}
+"""Words in names of columns of losses."""
 SECOND_PLACES = {"right", "r", "rechts", "bottom", "lower"}
 MOST_STIMULI = 50
 MOST_CONTEXTS = 8
@@ -304,6 +307,40 @@ def in_larger_numbers(
             if np.mean([f"{number:.6g}" in scaled for number in of_larger]) > 0.6:
                 return is_larger
     return None
+
+
+def check_unit_of_delays(
+    frame: pd.DataFrame, name: str, columns: AnswerColumns, notes: list[str]
+) -> None:
+    """Question delays that are the whole numbers from 1 to a few, of which nothing says the unit: they may be levels.
+
+    Args:
+        frame: Cells as they stand in the file.
+        name: Of the file.
+        columns: What its columns mean.
+        notes: What was accepted is added to them.
+    """
+    if "delays_days" not in columns.stimulus or "delay_unit" in columns.stimulus:
+        return
+    for leaf in map(str, leaves_of(columns.stimulus["delays_days"])):
+        if leaf not in frame.columns or leaf in columns.recode or len(frame) < FEWEST:
+            continue
+        known = set(numbers_of(frame[leaf])) - {0.0}
+        is_level = FEWEST_LEVELS <= len(known) <= MOST_DELAY_LEVELS
+        is_level &= known == {1.0 + place for place in range(len(known))}
+        if is_level and not set(words_of(leaf)) & set(UNITS_OF_TIME):
+            question(
+                columns,
+                notes,
+                "unknown_unit",
+                f"{name}: {leaf} holds the numbers from 1 to {len(known)}, and no name and no cell says their "
+                f"unit. Say it: --column delay_unit=UNIT (one of {', '.join(DAYS)}). If they number levels, say how "
+                f'many days each is: --column \'recode.{leaf}={{"1" = "DAYS", "2" = "DAYS"}}\'',
+            )
+
+
+MOST_DELAY_LEVELS = 10
+"""Different delays that may be numbered."""
 
 
 def check_units(
@@ -1000,7 +1037,7 @@ def check_responses(
             "dominated_choices",
             f"in {n_rows:,} choices one option is better whatever one's taste, and in {n_dominated:,} of them the "
             f"other one was chosen. Either {other if would_be_reversed else first}, or a loss is written as a positive "
-            'number (say -COLUMN in place of COLUMN, as in b_amounts = ["gain", "-loss"])',
+            f"number (say -COLUMN in place of COLUMN, as in {_with_negative_losses(columns)})",
         )
     elif dominance and properties and "delays_days" in columns.stimulus:
         _check_times(trials, dominance, properties, columns, notes)
@@ -1014,6 +1051,17 @@ def check_responses(
             f"{n_all:,} responses): {other if would_be_dominated else coded}. If smaller values of a column are "
             f"better, as school grades can be, turn it round: {turned or '7 - COLUMN in place of COLUMN'}",
         )
+
+
+def _with_negative_losses(columns: AnswerColumns) -> str:
+    """Amounts as they are read, in their order, with the columns of losses as negative numbers; else an example."""
+    for part, own in columns.stimulus.items():
+        leaves = list(map(str, leaves_of(own)))
+        lost = [leaf for leaf in leaves if set(words_of(leaf)) & LOSSES and leaf.isidentifier()]
+        if part.endswith("amounts") and isinstance(own, list) and lost:
+            changed = [f"-{leaf}" if leaf in lost else leaf for leaf in own]
+            return f"--column '{part}={json.dumps(changed, ensure_ascii=False)}'"
+    return 'b_amounts = ["gain", "-loss"]'
 
 
 def _dominated(trials: Sequence[Trials], dominance: Callable[[Stimuli], Array]) -> tuple[int, int]:

@@ -24,7 +24,7 @@ from lakatos.experiments.adoption.option_code import (
     words_of_option,
 )
 from lakatos.experiments.adoption.option_kind import KINDS
-from lakatos.experiments.adoption.plausible import AT_PLACES, JUDGED, is_mixed, question
+from lakatos.experiments.adoption.plausible import AT_PLACES, JUDGED, LOSSES, is_mixed, question
 from lakatos.experiments.adoption.read_back import OF_RESPONSES, columns_not_read
 from lakatos.experiments.adoption.row_cells import RowCells
 from lakatos.experiments.adoption.shown_stimuli import SHOWN, places_of_cells
@@ -335,6 +335,18 @@ def check_crossed(
         else:
             is_side = follows_rewards(frame, columns, side, person)
         if not is_side:
+            continue
+        lost = [cell for cell in said if set(words_of(cell)) & LOSSES]
+        if lost and len(lost) < len(said) and not reward:
+            (gained,) = {*said} - {*lost}
+            question(
+                columns,
+                notes,
+                "unread_column",
+                f"{cells.name}: {name} ({', '.join(said)}), which is not read, seems to say whether amounts are gains "
+                f"or losses: responses go the opposite way where it is {lost[0]}. Read one kind of rows: --column "
+                f"where.{name}={gained}, or write losses as negative amounts in the file",
+            )
             continue
         recode = f" (after recode.{name}=... with the cells of {response})" if not same else ""
         question(

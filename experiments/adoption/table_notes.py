@@ -225,6 +225,13 @@ def own_task_question(table: AnswerTable, meanings: Mapping[str, str], *, is_lon
         2 <= len(item.distinct) <= FEW_VALUES for item in signature.free
     )
     if not words and "response" not in meanings.values() and not is_wide and not has_codes:
+        n_participants = 1 + max(signature.person, default=0)
+        has_rows = n_participants > 1 and len(signature.person) > n_participants
+        if signature.numbers() and has_rows:
+            return (
+                "no column is called a response; if one holds choices, or amounts that participants chose, say "
+                "--domain NAME --column response=COLUMN, where COLUMN may compute, as in 'ENDOWMENT - KEPT'"
+            )
         return (
             "no column seems to hold choices, so that there may be nothing here that theories of choices explain; if "
             "one does, say --domain NAME --column response=COLUMN"
