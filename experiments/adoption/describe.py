@@ -215,6 +215,7 @@ class TableDescription:
             taken = _newly_said(self.mapping, said) - {said.condition}
             guesses = self.mapping.stimulus.items()
             parts = {part: own for part, own in guesses if str(own) not in taken} | said.stimulus
+            parts |= _chances_of_said_amounts(self.mapping.stimulus, said.stimulus)
             kept = {part: value for part, value in parts.items() if value != ""}
             kept |= _open_again(kept, said)
             rows = {
@@ -235,6 +236,26 @@ class TableDescription:
                 "(--column KEY=VALUE, or participants.columns of a study)."
             ) from None
         return replace(self, mapping=mapping)
+
+
+def _chances_of_said_amounts(guessed: Mapping[str, Any], said: Mapping[str, Any]) -> dict[str, Any]:
+    """Guessed probabilities of two amounts that the user gives in the other order, so that each keeps its own."""
+    found = {}
+    for part, amounts in said.items():
+        chances_of = part.replace("amounts", "probabilities")
+        before, chances = guessed.get(part), guessed.get(chances_of)
+        if chances_of in {part, *said} or not isinstance(before, list | tuple):
+            continue
+        names, own = (
+            [str(leaf).lstrip("-") for leaf in leaves_of(each)] for each in (before, amounts)
+        )
+        if len(names) == 2 and names == own[::-1] and isinstance(chances, list | tuple):
+            first = str(chances[0])
+            rest: Any = first.removeprefix("1 - ") if first.startswith("1 - ") else f"1 - {first}"
+            if isinstance(chances[0], int | float):
+                rest = 1 - chances[0]
+            found[chances_of] = [rest] if len(chances) == 1 else list(chances)[::-1]
+    return found
 
 
 def describe_table(table: AnswerTable, domain: Domain | None = None) -> TableDescription:

@@ -42,12 +42,13 @@ def test_the_probability_of_a_loss_stays_with_the_loss_that_advice_makes_negativ
     frame.loc[0, ["gain", "loss", "prob_loss"]] = [30, 5, 0.8]
     with pytest.raises(TrialsError, match=r"b_amounts=\[\"-loss\", \"gain\"\]"):
         read(frame)
-    trials = only(read(frame, stimulus={"b_amounts": ["-loss", "gain"]}))
-    trial = trials.trial[(trials.participant == 0)][0]
-    outcomes = trials.stimuli["outcomes"][trial, 1]
-    probabilities = trials.stimuli["probabilities"][trial, 1]
-    both = set(zip(outcomes.tolist(), probabilities.round(9).tolist(), strict=True))
-    assert {(-5.0, 0.8), (30.0, 0.2)} <= both
+    for amounts in (["-loss", "gain"], ["gain", "-loss"]):
+        trials = only(read(frame, stimulus={"b_amounts": amounts}))
+        trial = trials.trial[(trials.participant == 0)][0]
+        outcomes = trials.stimuli["outcomes"][trial, 1]
+        probabilities = trials.stimuli["probabilities"][trial, 1]
+        both = set(zip(outcomes.tolist(), probabilities.round(9).tolist(), strict=True))
+        assert {(-5.0, 0.8), (30.0, 0.2)} <= both
 
 
 def judgments(rng: np.random.Generator) -> pd.DataFrame:
