@@ -332,7 +332,7 @@ def check_unit_of_delays(
             question(
                 columns,
                 notes,
-                "unknown_unit",
+                "two_units",
                 f"{name}: {leaf} holds the numbers from 1 to {len(known)}, and no name and no cell says their "
                 f"unit. Say it: --column delay_unit=UNIT (one of {', '.join(DAYS)}). If they number levels, say how "
                 f'many days each is: --column \'recode.{leaf}={{"1" = "DAYS", "2" = "DAYS"}}\'',

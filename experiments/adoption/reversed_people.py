@@ -69,7 +69,7 @@ def question_reversed_people(
     question(
         columns,
         notes,
-        "reversed_people",
+        "below_chance",
         f"{cells.name}: {words} for {len(names)} of {len(everyone)} participants ({', '.join(names[:MOST_NAMED])}"
         f"{more}){goes_with}. {ways(with_column)}",
     )

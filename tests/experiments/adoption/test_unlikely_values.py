@@ -96,7 +96,7 @@ def test_participants_whose_scale_is_reversed_are_named_with_the_column_that_say
         read(frame)
     with pytest.raises(TrialsError, match=r"2 of 8 participants \(2, 5\)\. If these used"):
         read(frame.drop(columns="scale_order"))
-    assert only(read(frame, accept=["reversed_people"])).n_responses == len(frame)
+    assert only(read(frame, accept=["below_chance"])).n_responses == len(frame)
 
 
 def test_items_of_counterbalanced_lists_are_old_where_both_columns_are_the_same() -> None:
