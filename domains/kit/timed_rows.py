@@ -403,7 +403,8 @@ def question_accuracy(
     if n_rows < FEWEST:
         return
     if n_right >= n_rows * chance - 2 * np.sqrt(n_rows * chance * (1 - chance)):
-        _question_people(rows, answered, cells, columns, notes)
+        if "contradicted" not in columns.accept:  # which explains reversed participants
+            _question_people(rows, answered, cells, columns, notes)
         return
     code = ", ".join(f"{cell} = {place}" for cell, place in columns.responses.items())
     meaning = "keys from the left" if "right_key" in columns.stimulus else "0 is right, 1 is wrong"
