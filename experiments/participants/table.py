@@ -165,7 +165,7 @@ def get_trials(artifacts: ArtifactStore, digest: Digest) -> Trials:
     """The trial table of an artifact that holds it, or that names the responses it is made of.
 
     Raises:
-        ArtifactMissingError: The responses of somebody in it were erased.
+        ArtifactMissingError: The responses of a participant in it were erased.
     """
     value = artifacts.get_json(digest)
     if "answers" not in value:

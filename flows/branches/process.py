@@ -274,7 +274,7 @@ def _statements(results: _TraceResults) -> Iterator[_ModelStatement]:
             shown = shown_in(
                 ModelRequest.model_validate(results.trace.artifacts.get_json(call.request))
             )
-        except ArtifactError:  # erased with somebody's responses
+        except ArtifactError:  # erased with a participant's responses
             continue
         told = answer.get("statements", answer.get("case")) if isinstance(answer, dict) else None
         for statement in told or ():

@@ -1,4 +1,4 @@
-"""Responses that somebody has, as the laboratory reads them: from a file or a data frame, without a study."""
+"""Responses of a file or a data frame as the laboratory reads them, without a study."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Studies for responses that somebody already has."""
+"""Studies for responses that exist already."""
 
 from __future__ import annotations
 

@@ -107,7 +107,7 @@ def import_answers(folder: NamedRunFolder, file: Path) -> ImportedAnswers:
 
     Raises:
         TrialsError: Something in the file is wrong; the message names the row and what to do.
-        InboxError: Somebody's responses were delivered before with another content.
+        InboxError: The responses of a participant were delivered before with another content.
         UnusableError: The run's people do not answer one by one, or the key of their pseudonyms was erased.
 
     Examples:

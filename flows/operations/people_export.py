@@ -390,7 +390,7 @@ def _condition(answers: PersonAnswers) -> Row:
 
 
 def _standing(state: RunState, person: ExportedPerson) -> Row:
-    """Whether a pass has taken somebody's responses, and which rules exclude them."""
+    """Whether a pass has taken a person's responses, and which rules exclude them."""
     if person.item is None:
         return {"excluded": "", "in_run": "no"}
     return {"excluded": _rules(state, person.item), "in_run": "yes"}

@@ -153,7 +153,7 @@ def announce(found: PendingWork, attempt: int = 1) -> bool:
     """Tell the configured Prefect server that a run has something to do; without Prefect being imported.
 
     The same attempt for the same reason has the same event identifier, from whichever process. A server that cannot be
-    reached is no error: the responses are in the inbox, and whoever watches looks again.
+    reached is no error: the responses are in the inbox, and the watching process looks again.
 
     Returns:
         Whether a server took the event.

@@ -6,7 +6,13 @@ from taking_part import SPACES, open_experiment
 
 from lakatos.domains import DOMAINS
 from lakatos.experiments.participants.web.store import SessionStore
-from lakatos.experiments.participants.web.study import PageStep, available, follows, plan_of
+from lakatos.experiments.participants.web.study import (
+    PageStep,
+    available,
+    follows,
+    offered,
+    plan_of,
+)
 
 
 def experiment_of(folder: Path):
@@ -81,3 +87,14 @@ def test_options_that_are_not_there_cannot_be_chosen(tmp_path):
     experiment.design.stimuli["available"][1] = [1, 0, 1]
     assert available(experiment, PageStep("trial", 1)) == (True, False, True)
     assert available(experiment, PageStep("check", 1)) == (True, True, True)
+
+
+def test_only_options_that_no_trial_has_are_not_offered(tmp_path):
+    open_experiment(tmp_path, "learning", space={"task": "bandit", "n_steps": 3, "n_options": 3})
+    experiment = experiment_of(tmp_path)
+    experiment.design.stimuli["available"][1] = [1, 0, 1]
+    assert offered(experiment, PageStep("trial", 1)) == (True, True, True)
+    experiment.design.stimuli["available"][:] = [1, 0, 1]
+    assert offered(experiment, PageStep("trial", 0)) == (True, False, True)
+    assert offered(experiment, PageStep("check", 1)) == (True, True, True)
+    assert offered(experiment, PageStep("break", 0)) == (True,)

@@ -1,7 +1,7 @@
 """The servers of the page: people take part at ``/study/`` of one; preview and researcher's page are another's.
 
 What is opened to participants opens nothing else, since the two have a port each. They read the experiments that a pass
-registered and write responses to the collection and the inbox, never the journal. Who somebody is stands in a cookie
+registered and write responses to the collection and the inbox, never the journal. A visitor is known by a cookie
 that only the server makes and no script can read; what is answered is a number for the step that is asked now.
 """
 

@@ -1,6 +1,6 @@
 """Questions about the person, on a page of their own before or after the task, and ticks on the consent page.
 
-A study asks them by ``[[page.questions]]``. What somebody answers is kept with the person's other responses.
+A study asks them by ``[[page.questions]]``. Answers are kept with the person's other responses.
 """
 
 from __future__ import annotations

@@ -178,7 +178,7 @@ class RecruitmentService:
 
 @dataclass(frozen=True)
 class WithheldAnswers:
-    """Responses of somebody whom the service that they name does not list; they stay out of the inbox."""
+    """Responses of people who name a service that does not list them; they stay out of the inbox."""
 
     experiment: str
     person: str

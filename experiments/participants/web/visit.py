@@ -1,4 +1,4 @@
-"""What is noted of somebody's visit beside responses: the kind of device and the hour, never more than a few words."""
+"""Notes on a visit beside its responses: the kind of device and the hour, never more than a few words."""
 
 from __future__ import annotations
 

@@ -5,9 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lakatos.flows.notebook.theory import decided_by_chance
+from lakatos.domains import DOMAINS, FAMILIES
+from lakatos.flows.notebook.theory import decided_by_chance, scores_with_enough_draws
+from lakatos.theories.engine.laboratory import Laboratory
+from lakatos.theories.engine.scoring import draws
 from lakatos.theories.engine.scoring.draws import could_change_order, most_draws
 from lakatos.theories.engine.scoring.score import ScoreEstimate, UnitScores
+from lakatos.theories.language.theory import read_program
 
 
 def scores(*log_predictive: float, chance: float = 0.0) -> list[UnitScores]:
@@ -28,6 +32,32 @@ def test_draws_are_raised_for_the_leader_and_for_those_that_chance_could_put_ahe
     ]
     assert decided_by_chance({"a": leader}) == []
     assert decided_by_chance({}) == []
+
+
+def test_scores_are_those_of_the_most_draws_where_chance_is_never_small_enough(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    domain, rng = DOMAINS["intertemporal"], np.random.default_rng(1)
+    family = FAMILIES["intertemporal"]
+    fitted = {
+        name: read_program(family.program(name)) for name in ("hyperbolic", "exponential", "random")
+    }
+    with Laboratory(domain, 1) as laboratory:
+        stimuli = domain.candidates({}, rng, 6)
+        trials = laboratory.simulate([fitted["hyperbolic"]], stimuli, 12, rng, n_draws=64)
+        usual = laboratory.scores_of([fitted["hyperbolic"]], trials, 512)
+        more = laboratory.scores_of([fitted["hyperbolic"]], trials, 2048)
+        monkeypatch.setattr(draws, "LARGEST_CHANCE", 0.0)
+        monkeypatch.setattr(draws, "CLEAR", np.inf)
+        monkeypatch.setattr(draws, "MOST_DRAWS", 2047)
+        few = scores_with_enough_draws(laboratory, fitted, trials)
+        monkeypatch.setattr(draws, "MOST_DRAWS", 2048)
+        many = scores_with_enough_draws(laboratory, fitted, trials)
+    assert few["hyperbolic"][0].log_predictive == pytest.approx(usual[0][0].left_out.log_predictive)
+    assert many["hyperbolic"][0].log_predictive == pytest.approx(more[0][0].left_out.log_predictive)
+    assert few["hyperbolic"][0].log_predictive != pytest.approx(
+        many["hyperbolic"][0].log_predictive, abs=1e-12
+    )
 
 
 @pytest.mark.parametrize(

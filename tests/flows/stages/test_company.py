@@ -43,8 +43,8 @@ def test_the_sentence_has_the_share_its_interval_and_the_textbook():
     assert "95% interval 0.86 to 0.94; people left out in turn" in text
     assert "Books (completeness 0.80)" in text
     assert (
-        "the leading theory's score differs from it by +0.0120 nats per choice (95% interval +0.0020 to +0.0220, not "
-        "corrected for selection)" in text
+        "the leading theory minus Books is +0.0120 nats per choice (95% interval +0.0020 to +0.0220, not corrected "
+        "for selection)" in text
     )
 
 

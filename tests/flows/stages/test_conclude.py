@@ -93,8 +93,8 @@ class TestNearestOfAll:
             state.theories, state.experiments, name["leader"], name["first"]
         )
         assert sentence.startswith(
-            "Of the competing theories, found has the best score on the sealed trials; the score of leader differs "
-            "from it by +0.0075 nats per choice (no interval: fewer than 5 "
+            "Of the other competing theories, found has the best score on the sealed trials; leader minus found is "
+            "+0.0075 nats per choice (no interval: fewer than 5 "
             "participants or problems)."
         )
 

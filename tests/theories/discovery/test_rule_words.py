@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from lakatos.theories.discovery.induction.induce import _with_names
+from lakatos.theories.discovery.induction.lesson_source import _noun
 from lakatos.theories.discovery.induction.phrase import at_cut, superlatives
 from lakatos.theories.discovery.induction.source import (
     rule_clauses,
@@ -170,3 +171,17 @@ def test_a_sum_of_reasons_is_named_by_what_its_first_reasons_are_about() -> None
     long = "surplus of wins over losses since the last switch to it"
     assert weighing_title(["last outcome", long]) == "Weighing last outcome"
     assert weighing_title([long]) == weighing_title([]) == "Weighed reasons"
+
+
+@pytest.mark.parametrize(
+    ("words", "noun"),
+    [
+        ("having won last, or not lost", "last choice"),
+        ("not having lost last", "last choice"),
+        ("merit of doing with it what has the better outcome the last time", "gain from switching"),
+        ("at least 2 wins in a row", "number of wins in a row"),
+        ("learned value (learning rate 35%)", "learned value (learning rate 35%)"),
+    ],
+)
+def test_an_option_is_compared_by_a_noun(words: str, noun: str) -> None:
+    assert _noun(words) == noun

@@ -432,7 +432,7 @@ def test_a_theory_that_reads_what_earlier_steps_show_is_walked_through_them(sand
     with PosteriorInference(theory, [trials], sandbox, domain=domain) as inference:
         assert (inference.method, inference.reason) == (
             "adaptive Metropolis",
-            "a theory of steps is not traced",
+            "a theory whose predictions depend on earlier steps is not traced",
         )
         values = inference.parameters(np.zeros((1, 4, len(theory.priors))))
         found = inference.log_likelihood(values, [trials])

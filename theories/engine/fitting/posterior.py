@@ -216,8 +216,11 @@ class PosteriorInference:
         """Take NUTS if the theory can be traced, and note why not otherwise."""
         begun = time.perf_counter()
         if self.walks:
-            what = "that learns from answer to answer" if self.theory.learns else "of steps"
-            self.reason = f"a theory {what} is not traced"
+            self.reason = (
+                "a theory that learns from answer to answer is not traced"
+                if self.theory.learns
+                else "a theory whose predictions depend on earlier steps is not traced"
+            )
             return
         if NO_EXECUTABLE_MEMORY in sandbox.require:
             self.reason = f"the required layer {NO_EXECUTABLE_MEMORY!r} forbids compilation"

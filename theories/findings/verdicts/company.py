@@ -400,7 +400,7 @@ def describe(
             return " ".join([*parts, *_as_good_elsewhere(measured, best.name)])
         interval = measured.estimate(measured.ahead, measured.ahead_error).interval_in_words()
         parts.append(
-            f"{found}; the leading theory's score differs from it by {measured.ahead:+.4f} nats per choice "
+            f"{found}; the leading theory minus {best.name} is {measured.ahead:+.4f} nats per choice "
             f"({interval}, not corrected for selection)."
         )
     named = "" if measured.ahead is None else best.name

@@ -430,8 +430,8 @@ def _nearest_of_all(
         return []
     gain = nearest.advantage
     return [
-        f"Of the competing theories, {theories.name(nearest.rival)} has the best score on the sealed trials; the score "
-        f"of {theories.name(leader)} differs from it by {gain.value:+.4f} nats per choice "
+        f"Of the other competing theories, {theories.name(nearest.rival)} has the best score on the sealed trials; "
+        f"{theories.name(leader)} minus {theories.name(nearest.rival)} is {gain.value:+.4f} nats per choice "
         f"({gain.interval_in_words(nearest.n_compared)})."
     ]
 
