@@ -181,6 +181,7 @@ def forms():
     yield from (composition for _, composition in FAMILY.seeds.values())
 
 
+@pytest.mark.slow
 def test_other_numbers_of_cues_change_no_score(sandbox):
     trials = answers(2, 4, [-1, 0, 1], go=1)
     order = np.array([2, 0, 3, 1])

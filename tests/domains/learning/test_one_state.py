@@ -50,7 +50,7 @@ def reversal(n_options):
     )
 
 
-@pytest.mark.parametrize("n_options", [2, 3])
+@pytest.mark.parametrize("n_options", [2, pytest.param(3, marks=pytest.mark.slow)])
 def test_every_mechanism_answers_alike_in_the_quicker_writing(n_options):
     trials = reversal(n_options)
     with (

@@ -227,6 +227,7 @@ def test_a_study_file_that_is_missing_is_named(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_fetching_without_a_network_says_how_to_do_it_by_hand(tmp_path: Path) -> None:
     # A proxy that refuses every connection stands for a machine without a network.
     done = lakatos(

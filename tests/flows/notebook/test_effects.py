@@ -161,6 +161,7 @@ def test_an_age_is_scaled_and_found(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_number_that_varies_from_response_to_response_is_divided_into_bins(
     drugged: pd.DataFrame,
 ) -> None:
@@ -218,6 +219,7 @@ def test_what_can_have_no_effect_is_refused_with_what_there_is(drugged: pd.DataF
         refused(drugged, "discount_rate ~ 0 + session")
 
 
+@pytest.mark.slow
 def test_conditions_in_one_order_for_everybody_are_said_to_be_confounded_with_it(
     drugged: pd.DataFrame,
 ) -> None:

@@ -52,6 +52,7 @@ def test_simulated_participants_of_a_file_receive_rewards(tmp_path) -> None:
     assert any("estimated from the file" in note for note in found.notes)
 
 
+@pytest.mark.slow
 def test_a_file_whose_rates_differ_between_participants_is_not_simulated(tmp_path) -> None:
     answers = lakatos.adopt(bandit(10, 60, turned=True), "learning")
     with pytest.raises(TrialsError, match=r"differ\s+between participants.*payoff"):
@@ -114,6 +115,7 @@ def test_corrections_and_advice_are_the_same_for_describe_and_adopt() -> None:
     assert "bad_rows" not in str(refused.value)  # all rows are bad
 
 
+@pytest.mark.slow
 def test_a_theory_from_a_file_is_called_by_its_title(tmp_path) -> None:
     answers = lakatos.adopt(bandit(), "learning")
     program = find_family(answers.domain).program("rescorla_wagner")

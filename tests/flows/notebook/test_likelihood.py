@@ -89,6 +89,7 @@ def test_commands_that_need_predictions_of_options_refuse_a_likelihood(
     assert "mine.py is a likelihood function" in str(done.exception)
 
 
+@pytest.mark.slow
 def test_a_function_alone_is_scored_on_a_table_of_no_known_task(place: Path) -> None:
     table = pd.read_csv(place / "responses.csv").rename(
         columns={"choice": "press", "reward": "tone"}

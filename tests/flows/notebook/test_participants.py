@@ -99,6 +99,7 @@ def test_simulated_responses_stand_in_the_rows_of_the_file(
     assert set(found.to_frame().varies) == {"within", "between"}
 
 
+@pytest.mark.slow
 def test_simulated_participants_differ_by_condition_as_the_responses_do(file: Path) -> None:
     """And their estimates are looked at in each condition."""
     out = file.with_name("by.csv")

@@ -120,6 +120,7 @@ def test_models_stand_beside_published_theories_with_the_peer_s_own_figure(gecco
     assert theirs["score_low"] < exponential["score"] < theirs["score_high"]
 
 
+@pytest.mark.slow
 def test_columns_that_the_peer_gave_in_another_order_are_named(gecco: Path) -> None:
     config = gecco / "config/later.yaml"
     ending = CONFIG.replace("[choice, amount_soon,", "[amount_soon,").replace(

@@ -33,6 +33,7 @@ def test_an_estimator_that_knows_shares_alone_has_the_score_of_these_shares(answ
     assert (found.n_choices == 12).all()
 
 
+@pytest.mark.slow
 def test_rivals_stand_in_the_table_of_scores(answers) -> None:
     rivals = {"boosting": HistGradientBoostingClassifier(max_iter=20), "line": LinearRegression()}
     table = lakatos.score(answers, ["hyperbolic", "random"], rivals=rivals, n_workers=1).set_index(

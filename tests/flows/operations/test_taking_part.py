@@ -71,6 +71,7 @@ def test_nothing_is_published_of_the_responses_of_fewer_than_five_participants(
     check_published(folder)
 
 
+@pytest.mark.slow
 def test_excluded_and_withdrawn_people_do_not_count_towards_the_five(tmp_path: Path) -> None:
     rules = {"median_time_below_ms": 450.0, "replacements": 4}
     asked = ask(tmp_path / "asked", exclusions=rules)
@@ -153,6 +154,7 @@ def test_a_summary_that_somebody_else_wrote_is_not_shown(asked: Asked, tmp_path:
     assert read_summary(other) == read_summary(folder)
 
 
+@pytest.mark.slow
 def test_no_links_are_made_for_a_run_whose_only_design_was_refused(tmp_path: Path) -> None:
     refused = {
         **{key: value for key, value in SHORT.items() if key != "participants__careless"},

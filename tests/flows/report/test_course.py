@@ -63,6 +63,7 @@ def test_a_search_that_added_no_theory_is_not_said_to_have_submitted_any() -> No
     assert found_by_search(0, 0) == ""
 
 
+@pytest.mark.slow
 def test_the_course_counts_trials_chosen_and_drawn_and_claims_no_prediction_of_later_theories() -> (
     None
 ):

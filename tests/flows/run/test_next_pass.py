@@ -507,6 +507,7 @@ def test_half_a_delivery_leaves_nothing_and_the_whole_one_counts_once(
     assert outcome(copy) == in_order[12]
 
 
+@pytest.mark.slow
 def test_a_clock_that_is_set_back_between_two_passes_changes_neither_order_nor_result_nor_audit(
     asked: Asked,
     in_order: dict[int, dict[str, object]],

@@ -242,7 +242,14 @@ def test_what_a_program_says_it_reads_is_a_mapping(tmp_path: Path) -> None:
         load_study(study_with(tmp_path, f'{PROGRAM}READS = ["gifts.toml"]\n', "gifts.py"))
 
 
-@pytest.mark.parametrize("where", ["loading", "describe", "features", "swap_sides"])
+@pytest.mark.parametrize(
+    "where",
+    [
+        "loading",
+        "describe",
+        *(pytest.param(name, marks=pytest.mark.slow) for name in ("features", "swap_sides")),
+    ],
+)
 def test_a_program_that_loops_is_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str
 ) -> None:
@@ -260,7 +267,16 @@ def test_a_program_that_loops_is_given_up(
         open_domain(str(tmp_path / "gifts.py"))
 
 
-@pytest.mark.parametrize("where", ["space", "admits", "swap_sides", "candidates"])
+@pytest.mark.parametrize(
+    "where",
+    [
+        "space",
+        *(
+            pytest.param(name, marks=pytest.mark.slow)
+            for name in ("admits", "swap_sides", "candidates")
+        ),
+    ],
+)
 def test_a_call_that_loops_is_given_up_whenever_it_is_made(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str
 ) -> None:

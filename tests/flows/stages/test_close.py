@@ -61,7 +61,12 @@ def test_a_campaign_ends_where_the_leader_moved_by_less_than_the_study_says(tmp_
 
 
 @pytest.mark.parametrize(
-    "stop", [{"moved": 1e-9}, {"moved": 0.0}, {"moved": 0.9, "least_cycles": 3}]
+    "stop",
+    [
+        {"moved": 1e-9},
+        pytest.param({"moved": 0.0}, marks=pytest.mark.slow),
+        {"moved": 0.9, "least_cycles": 3},
+    ],
 )
 def test_it_goes_on_where_the_leader_moved_more_and_before_the_least_number_of_cycles(
     tmp_path: Path, stop: dict[str, float]
@@ -69,6 +74,7 @@ def test_it_goes_on_where_the_leader_moved_more_and_before_the_least_number_of_c
     assert closed_with(tmp_path, **stop) == ["", ""]
 
 
+@pytest.mark.slow
 def test_theories_that_learn_are_not_followed_over_the_space(tmp_path: Path) -> None:
     assert closed_with(tmp_path, LEARNER, moved=0.9) == ["", ""]
 

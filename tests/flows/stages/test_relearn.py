@@ -64,6 +64,7 @@ def test_an_audit_computes_it_again(sealed: Path) -> None:
     assert found.passed, found.findings
 
 
+@pytest.mark.slow
 def test_without_sealed_responses_the_population_stays_that_of_the_verdict(tmp_path: Path) -> None:
     folder = tmp_path / "open"
     run_study(study(company=False), folder, n_workers=1)

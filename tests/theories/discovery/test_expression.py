@@ -413,6 +413,7 @@ class TestDivisions:
         assert all(item.high - item.low == pytest.approx(1.0, abs=1e-4) for item in found)
         assert found[-1].low > 15
 
+    @pytest.mark.slow
     def test_memory_does_not_grow_with_the_numbers(self, answers):
         n_trials, n_numbers = len(answers.counts), 3000
         values = np.random.default_rng(2).normal(size=(n_numbers, n_trials, 2))

@@ -364,6 +364,7 @@ dominated = true
 )
 
 
+@pytest.mark.slow
 def test_options_are_screened_by_a_number_that_all_of_them_share() -> None:
     def payable(dishes: dict[str, Array]) -> Array:
         return even(best(dishes["taste"], dishes["price"] <= dishes["money"]))

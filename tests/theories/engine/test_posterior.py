@@ -443,6 +443,7 @@ def test_a_theory_that_reads_what_earlier_steps_show_is_walked_through_them(sand
     assert found.max() < 0
 
 
+@pytest.mark.slow
 def test_people_who_learn_are_fitted_along_their_own_sequences(sandbox):
     source = """
     '''Learner: people prefer what was rewarded.'''

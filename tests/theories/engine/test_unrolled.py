@@ -93,7 +93,10 @@ TASKS = {
 }
 
 
-@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize(
+    "task",
+    [pytest.param(name, marks=pytest.mark.slow if name == "two steps" else ()) for name in TASKS],
+)
 def test_every_published_theory_is_written_out_and_walks_as_step_by_step(sandbox, task):
     trials = answers(7, 24, **TASKS[task])
     for name in LEARNING.seeds:
@@ -119,6 +122,7 @@ def test_every_published_theory_is_written_out_and_walks_as_step_by_step(sandbox
             )
 
 
+@pytest.mark.slow
 def test_every_mechanism_of_the_grammar_is_written_out_and_walks_as_step_by_step(sandbox):
     """Each in place of, or beside, those of the simplest theory."""
     trials = answers(5, 20)
@@ -343,6 +347,7 @@ def test_a_start_that_depends_on_the_first_step_is_refused():
         Unrolling(functions, ["rate"], [("trials", "available", [2])], 2, NamedArrays).write(cases)
 
 
+@pytest.mark.slow
 def test_scores_of_a_published_theory_walk_so_and_ask_about_some_people_again(monkeypatch):
     """The submitted text answers for them; a walk that differs from it is refused."""
     theory = read_program(LEARNING.program("two_rates"))

@@ -67,6 +67,7 @@ def experiments():
     return made
 
 
+@pytest.mark.slow
 def test_they_come_close_to_the_rule_on_experiments_that_they_did_not_see(experiments):
     trials = [item for item, _ in experiments]
     found = predict_left_out(DOMAIN, trials).scores

@@ -114,6 +114,7 @@ def predict(parameters, stimulus, history):
 }
 
 
+@pytest.mark.slow
 def test_a_history_has_the_ratings_of_both_options_as_in_autocog(sandbox):
     source = import_autocog(REPEATING, sandbox).source
     order, chosen = [0, 1, 0, 1, 0], [1, 0, 0, 1, 1]

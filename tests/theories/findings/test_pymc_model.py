@@ -120,6 +120,7 @@ def imported(source: str, table: pd.DataFrame, sandbox: LikelihoodSandbox) -> Im
     return import_likelihood(found.source, table, sandbox, found.said(Said(), [*table.columns]))
 
 
+@pytest.mark.slow
 def test_the_log_density_is_that_of_pymc(table: pd.DataFrame, sandbox: LikelihoodSandbox) -> None:
     pm = pytest.importorskip("pymc")
     item = imported(WITH_DATA, table, sandbox).likelihood

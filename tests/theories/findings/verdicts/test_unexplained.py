@@ -63,6 +63,7 @@ def test_a_right_form_leaves_nothing_and_a_wrong_one_something(
     assert wrong.value > 1.5 * right.value
 
 
+@pytest.mark.slow
 def test_single_responses_are_compared_in_groups_of_trials_that_are_alike() -> None:
     """With one response to a trial, any share has the error that chance makes of it; groups show what is wrong."""
     domain = DOMAINS["intertemporal"]
