@@ -173,20 +173,20 @@ def stamp(kind: str) -> Path:
 
 def digest(kind: str) -> str:
     """Identity of an installation: its place, its lock file and `pyproject.toml`."""
-    told = hashlib.sha256(str(ROOT).encode())
+    value = hashlib.sha256(str(ROOT).encode())
     for path in (LOCKS[kind], ROOT / "pyproject.toml"):
         try:
-            told.update(path.read_bytes())
+            value.update(path.read_bytes())
         except OSError as error:
             fail(f"cannot read {path}: {error.strerror}; the checkout is not complete")
-    return told.hexdigest()
+    return value.hexdigest()
 
 
 def make_environment() -> None:
     """Make `.venv`, anew if it is broken or was made for another place."""
     if PYTHON.exists():
-        asked = "import sys, pip; sys.exit(sys.version_info < (3, 11) or sys.prefix != sys.argv[1])"
-        if is_here() and run([str(PYTHON), "-c", asked, str(VENV)]).returncode == 0:
+        code = "import sys, pip; sys.exit(sys.version_info < (3, 11) or sys.prefix != sys.argv[1])"
+        if is_here() and run([str(PYTHON), "-c", code, str(VENV)]).returncode == 0:
             return
     try:
         import ensurepip  # noqa: F401
@@ -255,18 +255,18 @@ def explain(what: str, output: str) -> NoReturn:
     lines = [line for line in output.splitlines() if line.strip() and not line.startswith(quiet)]
     for line in lines[-12:]:
         print(f"    {line[:300]}", file=sys.stderr)
-    told = output.lower()
-    if "no space left" in told or "disk quota" in told:
+    lowered = output.lower()
+    if "no space left" in lowered or "disk quota" in lowered:
         fail(
             f"{what}: the disk is full. Free {NEEDED_MB['test']} MB and run the same command again"
         )
-    if "do not match the hashes" in told:
+    if "do not match the hashes" in lowered:
         fail(
             f"{what}: a package does not have the digest that the lock file names; nothing of it was installed"
         )
     network = ("newconnectionerror", "connectionerror", "name resolution", "network is unreachable", "timed out",
                "no matching distribution", "proxyerror", "ssl")  # fmt: skip
-    if any(word in told for word in network):
+    if any(word in lowered for word in network):
         fail(f"{what}: the package index cannot be reached or lacks a package. Check the network and pip's settings, "
              "then run the same command again")  # fmt: skip
     fail(f"{what}; the lines above say why. After mending that, run the same command again")

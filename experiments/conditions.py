@@ -95,9 +95,9 @@ class ConditionedDomain:
 
     def describe(self, stimuli: Stimuli, row: int) -> str:
         """See `Domain.describe`: with the name of the condition."""
-        told = self.base.describe(without_condition(stimuli), row)
+        words = self.base.describe(without_condition(stimuli), row)
         name = self.conditions_within[int(condition_of(stimuli)[row])]
-        return f"{told} ({name})" if CONDITION in stimuli.arrays else told
+        return f"{words} ({name})" if CONDITION in stimuli.arrays else words
 
     def picture(self, stimuli: Stimuli, row: int) -> str:
         """See `Domain.picture`."""

@@ -328,8 +328,8 @@ class TrialSearch:
             budget = budget - price[row]
             answers = []
             for own in self.outcomes:
-                told = own[:, :, row].astype(np.float64)
-                answers.append(np.stack(with_last(list(told))))
+                scores = own[:, :, row].astype(np.float64)
+                answers.append(np.stack(with_last(list(scores))))
             added = _theory_information(ways, answers)
             information.append(round(max(added, 0.0), INFORMATION_DIGITS))
             ways = ways.after(answers, n_ways, rng)

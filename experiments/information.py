@@ -193,11 +193,11 @@ def simulate_in_blocks(
     """`simulate_counts` of ``n_block`` people at a time; the answers are the same whatever the blocks."""
     who = rng.choice(len(weights), size=n_people, p=weights)
     shares = np.asarray(probabilities, dtype=np.float64)
-    asked = np.broadcast_to(np.asarray(repetitions), (n_people, shares.shape[1]))
+    n_each = np.broadcast_to(np.asarray(repetitions), (n_people, shares.shape[1]))
     for start in range(0, n_people, n_block):
         own = shares[who[start : start + n_block]]
         chances = rounded_chances(own / own.sum(axis=-1, keepdims=True))
-        yield rng.multinomial(asked[start : start + n_block], chances).astype(np.float64)
+        yield rng.multinomial(n_each[start : start + n_block], chances).astype(np.float64)
 
 
 def log_predictive_of(

@@ -402,11 +402,11 @@ def judge_design(
             f"Refused: in simulations, responses of {sample} separate {which} with power {required:.2f}: "
             f"{ties}.",
         )
-    told = "; ".join(
+    faults = "; ".join(
         f"{names[a]} and {names[b]} (power {power_in_words(table.power[table.weaker((a, b))])})"
         for a, b in separable
     )
-    reason = f"Accepted: in simulations, responses of {sample} separate {told}." + (
+    reason = f"Accepted: in simulations, responses of {sample} separate {faults}." + (
         f" Not separated: {ties}." if ties else ""
     )
     return DesignVerdict(True, separable, closed, reason)

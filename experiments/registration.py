@@ -164,11 +164,11 @@ def _predicted_options(domain: Domain, n_options: int) -> list[str]:
     return labels[-1:] if n_options == 2 else labels
 
 
-def _hypotheses(names: Mapping[str, str], said: Mapping[str, str], chosen: str) -> str:
+def _hypotheses(names: Mapping[str, str], claims: Mapping[str, str], chosen: str) -> str:
     """What is tested, with what each rival says; ``chosen``: the option whose share is predicted."""
     rivals = []
     for number, (digest, name) in enumerate(names.items(), start=1):
-        claim = said.get(digest)
+        claim = claims.get(digest)
         rivals.append(f"({number}) {name}: {claim}" if claim else f"({number}) {name}.")
     return (
         f"These theories compete. {' '.join(rivals)} Each predicts, for every trial, the proportion of choices of "
@@ -192,14 +192,14 @@ def _earlier(counts: Mapping[str, str]) -> str:
 def _powers(plan: Preregistration) -> str:
     """The probability with which each of a pair of rivals would be recovered."""
     names = dict(plan.rivals)
-    told = []
+    lines = []
     for line in plan.powers:
         first, second = (names.get(d, d[:8]) for d in (line.first, line.second))
-        told.append(
+        lines.append(
             f"{first} against {second}: recovered with probability {line.power_first:.2f} if the first is true "
             f"and {line.power_second:.2f} if the second is true."
         )
-    return " ".join(told) or "No pair of rivals was simulated."
+    return " ".join(lines) or "No pair of rivals was simulated."
 
 
 def _plan_words(

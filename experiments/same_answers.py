@@ -125,13 +125,15 @@ def _overlap(own: csr_array, other: csr_array) -> Array:
 def _same_counts(own: Sequence[Array], other: Sequence[Array], n_trials: int) -> bool:
     """Whether most trials of both tables, of those in which people differ, have the same counts of answers."""
     mine, theirs = _counts(own, n_trials), _counts(other, n_trials)
-    told = (mine.sum(axis=1) > 0) & (theirs.sum(axis=1) > 0)
-    told &= ((mine > 0).sum(axis=1) > 1) | ((theirs > 0).sum(axis=1) > 1)
-    if not told.any():
+    informative = (mine.sum(axis=1) > 0) & (theirs.sum(axis=1) > 0)
+    informative &= ((mine > 0).sum(axis=1) > 1) | ((theirs > 0).sum(axis=1) > 1)
+    if not informative.any():
         return False
-    needed = LEAST_COUNTED if np.median(mine[told].sum(axis=1)) >= MANY_ANSWERS else MANY_COUNTED
-    same = (mine[told] == theirs[told]).all(axis=1)
-    return bool(told.sum() >= needed and same.mean() > 0.5)
+    needed = (
+        LEAST_COUNTED if np.median(mine[informative].sum(axis=1)) >= MANY_ANSWERS else MANY_COUNTED
+    )
+    same = (mine[informative] == theirs[informative]).all(axis=1)
+    return bool(informative.sum() >= needed and same.mean() > 0.5)
 
 
 def _counts(tables: Sequence[Array], n_trials: int) -> Array:

@@ -122,11 +122,11 @@ def decide(
         ties: Pairs that the design cannot tell apart, which need no decision.
     """
     scores = np.asarray(log_predictive, dtype=np.float64)
-    asked, winner = _stops(plan, scores[None], ties)
+    n_stopped, winner = _stops(plan, scores[None], ties)
     n_people = len(scores)
     stopped = bool(winner[0] >= 0) or n_people >= plan.n_most
     last = max((n for n in plan.looks if n <= n_people), default=0)
-    n = int(asked[0]) if winner[0] >= 0 else last
+    n = int(n_stopped[0]) if winner[0] >= 0 else last
     total = scores[:n].sum(axis=0)
     return StoppingDecision(
         stopped, n, int(winner[0]) if winner[0] >= 0 else None, total[:, None] - total
@@ -152,21 +152,21 @@ def operate(
         ties: As for `decide`.
     """
     n_theories, n_people, _ = log_predictive.shape
-    correct, wrong, asked = (
+    correct, wrong, n_stopped = (
         np.zeros(n_theories),
         np.zeros(n_theories),
         np.zeros((n_theories, n_simulations)),
     )
     for true in range(n_theories):
         drawn = rng.integers(n_people, size=(n_simulations, plan.n_most))
-        asked[true], winner = _stops(plan, log_predictive[true][drawn], ties)
+        n_stopped[true], winner = _stops(plan, log_predictive[true][drawn], ties)
         correct[true] = (winner == true).mean()
         wrong[true] = ((winner != true) & (winner >= 0)).mean()
     return OperatingCharacteristics(
         correct,
         wrong,
-        asked.mean(axis=1),
-        asked.std(axis=1, ddof=1) / np.sqrt(n_simulations),
+        n_stopped.mean(axis=1),
+        n_stopped.std(axis=1, ddof=1) / np.sqrt(n_simulations),
         n_simulations,
     )
 
@@ -186,7 +186,7 @@ def _stops(
     for first, second in ties:
         needed[first, second] = needed[second, first] = False
     total = np.cumsum(scores, axis=1)
-    asked = np.full(n_samples, n_people, dtype=np.int64)
+    n_stopped = np.full(n_samples, n_people, dtype=np.int64)
     winner = np.full(n_samples, -1, dtype=np.int64)
     for n in plan.looks:
         if n > n_people:
@@ -197,5 +197,5 @@ def _stops(
         best = np.where(wins, total[:, n - 1], -np.inf).argmax(
             axis=1
         )  # two can win where they are tied
-        winner[new], asked[new] = best[new], n
-    return asked, winner
+        winner[new], n_stopped[new] = best[new], n
+    return n_stopped, winner

@@ -54,14 +54,14 @@ def _of_trials(trials: Trials, chosen: NDArray[np.bool_]) -> Trials:
     """The answers to some trials; trials and people who answered any of them are numbered anew."""
     answered = np.zeros(trials.n_participants, dtype=bool)
     answered[trials.participant[chosen[trials.trial]]] = True
-    asked = trials.of_people(answered)
-    rows = chosen[asked.trial]
+    own = trials.of_people(answered)
+    rows = chosen[own.trial]
     return replace(
-        asked,
-        stimuli=asked.stimuli.take(np.flatnonzero(chosen)),
-        participant=asked.participant[rows],
-        trial=(np.cumsum(chosen) - 1)[asked.trial[rows]],
-        response=asked.response[rows],
-        count=asked.count[rows],
-        feedback={name: column[rows] for name, column in asked.feedback.items()},
+        own,
+        stimuli=own.stimuli.take(np.flatnonzero(chosen)),
+        participant=own.participant[rows],
+        trial=(np.cumsum(chosen) - 1)[own.trial[rows]],
+        response=own.response[rows],
+        count=own.count[rows],
+        feedback={name: column[rows] for name, column in own.feedback.items()},
     )

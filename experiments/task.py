@@ -464,16 +464,16 @@ class StimulusOffer:
 
     def of_rows(self, rows: Array) -> StimulusOffer:
         """The same offer with some of its stimuli."""
-        asked = None if self.asked is None else self.asked[:, rows]
-        return replace(self, stimuli=self.stimuli.take(rows), asked=asked)
+        presented = None if self.asked is None else self.asked[:, rows]
+        return replace(self, stimuli=self.stimuli.take(rows), asked=presented)
 
     def answers_to(self, stimuli: Stimuli) -> Array | None:
         """``(n_people, n_trials)`` responses that there are to some of the stimuli, of those people who gave any."""
         if self.asked is None:
             return None
         row_of = {key: row for row, key in enumerate(self.stimuli.keys)}
-        asked = self.asked[:, [row_of[key] for key in stimuli.keys]]
-        return np.asarray(asked[asked.any(axis=1)])
+        presented = self.asked[:, [row_of[key] for key in stimuli.keys]]
+        return np.asarray(presented[presented.any(axis=1)])
 
 
 def identities(domain: Domain, stimuli: Stimuli) -> tuple[bytes, ...]:

@@ -134,10 +134,10 @@ class ParticipantSourceContract:
     def test_batches_hold_answers_to_the_asked_trials_only(
         self, source: ParticipantSource, design: Design
     ) -> None:
-        asked = set(design.stimuli.keys)
+        presented = set(design.stimuli.keys)
         for trials in self.collect(source, design):
             assert trials.experiment == design.name
-            assert set(trials.stimuli.keys) <= asked
+            assert set(trials.stimuli.keys) <= presented
             assert trials.n_responses > 0
 
     def test_no_more_people_answer_than_were_asked(

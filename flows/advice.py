@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 from lakatos.experiments.errors import TrialsError
-from lakatos.flows.argument import columns_said
+from lakatos.flows.argument import columns_of_options
 
 _BY_COMMAND: ContextVar[bool] = ContextVar("by_command", default=False)
 _ONE = r"--(?:column|accept) (?:[^\s;,()']*'[^']*'|[^\s;,()']*[^\s;,().:'])"
@@ -50,16 +50,16 @@ def advice_for_caller() -> Iterator[None]:
 
 def _as_argument(options: re.Match[str]) -> str:
     """Options as the argument ``columns`` of Python functions."""
-    said = []
+    parts = []
     for word in shlex.split(options[0]):
         if word == "--accept":
-            said.append("accept=")
-        elif said and said[-1] == "accept=":
-            said[-1] += word
+            parts.append("accept=")
+        elif parts and parts[-1] == "accept=":
+            parts[-1] += word
         elif word not in ("--column", "and"):
-            said.append(word)
+            parts.append(word)
     try:
-        found = columns_said(said)
+        found = columns_of_options(parts)
     except TrialsError:
         return options[0]
     for key in _OPEN_KEYS:

@@ -50,7 +50,7 @@ class RunArgument:
     """Its option; typed without one by default."""
 
 
-def columns_said(said: Sequence[str] | None) -> dict[str, Any]:
+def columns_of_options(options: Sequence[str] | None) -> dict[str, Any]:
     """Meanings of columns as the section ``participants.columns`` of a study has them.
 
     Raises:
@@ -61,7 +61,7 @@ def columns_said(said: Sequence[str] | None) -> dict[str, Any]:
     from lakatos.traces.files import read_toml
 
     found: dict[str, Any] = {}
-    for item in said or ():
+    for item in options or ():
         key, equals, text = item.partition("=")
         if not key or not equals:
             raise TrialsError(f"--column {item}: write KEY=COLUMN, such as participant=subject.")
@@ -106,7 +106,7 @@ Columns = Annotated[
         kind=list[str] | None,
         flag="--column",
         metavar="KEY=COLUMN",
-        read=columns_said,
+        read=columns_of_options,
         shorthand=ACCEPT,
     ),
 ]

@@ -37,11 +37,11 @@ async def run_cycle(run: Run, cycle: int) -> Recorded[CycleClosed] | AnswersAwai
         if not run.source.offers(np.random.default_rng(0), 1):
             stop = "the archive is used up"
             break
-        asked = standing(run, cycle, number) or await ask(run, cycle, number)
-        if asked is None:
+        recruitment = standing(run, cycle, number) or await ask(run, cycle, number)
+        if recruitment is None:
             stop = "no affordable experiment distinguishes the leading theories; the refused design says why"
             break
-        collected = await collect(run, cycle, asked.plan, asked.recruited)
+        collected = await collect(run, cycle, recruitment.plan, recruitment.recruited)
         if isinstance(collected, AnswersAwaited):
             return collected
         await score(run, cycle, list(run.state.theories.checked))

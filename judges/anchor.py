@@ -76,9 +76,9 @@ class AnchorItem:
         Words do not count: neither the texts that a judge reads nor strata, names of problems and people, or where the
         label comes from.
         """
-        asked = self.submission
-        compared = [asked.candidate, asked.incumbent, asked.advantage, asked.standard_error]
-        return digest_of([*compared, asked.n_choices, self.label])
+        own = self.submission
+        compared = [own.candidate, own.incumbent, own.advantage, own.standard_error]
+        return digest_of([*compared, own.n_choices, self.label])
 
     def to_json(self) -> dict[str, Any]:
         """Write the item as plain values, for artifacts."""
@@ -99,10 +99,10 @@ class AnchorItem:
             AnchorError: A field is missing, is there besides, or holds what it cannot.
         """
         try:
-            told = _ItemInFile.model_validate_json(json.dumps(value))
+            item = _ItemInFile.model_validate_json(json.dumps(value))
         except ValidationError as error:
             raise AnchorError(_why_no_item(error)) from None
-        return cls(**dict(told))
+        return cls(**dict(item))
 
 
 class _ItemInFile(BaseModel):

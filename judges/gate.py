@@ -333,14 +333,14 @@ def replay(
         ReplayError: Something comes out otherwise; names the fields.
     """
     where = {name: getattr(registration, name) for name in ("slot", "epoch", "number", "level")}
-    for told, again in (
+    for recorded, again in (
         (registration, register(question, **where)),
         (decision, decide(registration, question, items)),
     ):
         differ = [
-            f"{name} is {getattr(again, name)!r}, recorded {getattr(told, name)!r}"
-            for name in type(told).model_fields
-            if getattr(again, name) != getattr(told, name)
+            f"{name} is {getattr(again, name)!r}, recorded {getattr(recorded, name)!r}"
+            for name in type(recorded).model_fields
+            if getattr(again, name) != getattr(recorded, name)
         ]
         if differ:
             raise ReplayError(

@@ -106,7 +106,11 @@ def _commit(state: SeatsState, item: Recorded[EpochCommitted]) -> SeatsState:
     if not item.record.changed:
         return ended
     erased = frozenset(item.record.erases)
-    kept = {key: said for key, said in ended.measured.items() if said.record.seat not in erased}
+    kept = {
+        key: recorded
+        for key, recorded in ended.measured.items()
+        if recorded.record.seat not in erased
+    }
     return replace(ended, measured=kept, displaced=ended.displaced | erased)
 
 

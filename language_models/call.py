@@ -123,15 +123,15 @@ class ModelCaller:
             RequestRefusedError: The server does not answer this request.
         """
         artifacts = self.trace.artifacts
-        asked = await asyncio.to_thread(artifacts.put_json, request.model_dump(mode="json"))
+        stored = await asyncio.to_thread(artifacts.put_json, request.model_dump(mode="json"))
         place = {**(position or {}), "role": role, "model": self.model.version}
-        cited = (asked, *inputs)
+        cited = (stored, *inputs)
         for version in (self.model.version, *self._earlier):
             found = self.trace.recorded(STEP, cited, {**place, "model": version})
             if found is not None and isinstance(found.record, LanguageModelCalled):
                 return await _read(artifacts, found.record, found.digest)
         async with self._in_flight.one():
-            return await self._step(request, asked, role, cited, place)
+            return await self._step(request, stored, role, cited, place)
 
     async def _step(
         self,

@@ -180,9 +180,9 @@ async def compact(
     recent = turns[-keep] if 0 < keep <= len(turns) else 0 if keep else len(context.entries)
     old, new = context.entries[:recent], _without_notes(context.entries[recent:])
     tasks = tuple(entry for entry in old if entry.kind == "task")
-    told = [entry for entry in _without_notes(old) if entry.kind != "task" and not entry.dead_end]
+    kept = [entry for entry in _without_notes(old) if entry.kind != "task" and not entry.dead_end]
     notes, n_contradicted = [entry for entry in context.entries if entry.kind == "note"], 0
-    for entry in told:
+    for entry in kept:
         note, contradicted = await _note(entry, _call_of(entry, old), compactor, count)
         notes += note
         n_contradicted += contradicted

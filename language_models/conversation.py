@@ -276,7 +276,7 @@ async def _use(
         return ToolUse(call=call, arguments=prepared.values, outcome="repeated", shown=cut)
     reference, result = await setting.record(len(uses), prepared, partial(_make, setting, prepared))
     returned = result.outcome == "returned"
-    told = shown(
+    content = shown(
         result.value if returned else result.reason, reference, limits.max_result_characters
     )
     return ToolUse(
@@ -285,7 +285,7 @@ async def _use(
         outcome=result.outcome,
         reference=reference,
         value=result.value,
-        shown=told,
+        shown=content,
     )
 
 

@@ -208,8 +208,8 @@ def cost(price: Price, usage: TokenUsage) -> SpentAmount:
 
 def most_prompt_tokens(request: ModelRequest) -> int:
     """An upper bound without a tokenizer: no token of a prompt is shorter than a byte of UTF-8."""
-    said = request.model_dump(mode="json", include={"messages", "tools", "answer_schema"})
-    return len(canonical_json(said)) + _PER_MESSAGE * len(request.messages) + _PER_REQUEST
+    content = request.model_dump(mode="json", include={"messages", "tools", "answer_schema"})
+    return len(canonical_json(content)) + _PER_MESSAGE * len(request.messages) + _PER_REQUEST
 
 
 def worst_case(price: Price, request: ModelRequest) -> SpentAmount:

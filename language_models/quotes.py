@@ -261,10 +261,10 @@ def _call_findings(sentence: str, uses: Sequence[ToolUse]) -> Iterator[QuoteFind
         if known and not any(
             all(_same(use, key, value) for key, value in known.items()) for use in ours
         ):
-            said = ", ".join(f"{key}={value}" for key, value in known.items())
+            fields = ", ".join(f"{key}={value}" for key, value in known.items())
             yield QuoteFinding(
                 kind="argument",
-                said=said,
+                said=fields,
                 problem=f"no call of {name!r} was made with these arguments",
             )
 
@@ -273,14 +273,14 @@ def _holds(use: ToolUse, key: str) -> bool:
     return key in (use.arguments or {})
 
 
-def _same(use: ToolUse, key: str, said: str) -> bool:
+def _same(use: ToolUse, key: str, stated: str) -> bool:
     if not _holds(use, key):
         return False
     value = (use.arguments or {})[key]
     if isinstance(value, bool) or not isinstance(value, int | float):
-        return str(value).lower() == said.lower()
+        return str(value).lower() == stated.lower()
     try:
-        return math.isclose(float(said.replace("−", "-").rstrip(".")), value, rel_tol=1e-9)
+        return math.isclose(float(stated.replace("−", "-").rstrip(".")), value, rel_tol=1e-9)
     except ValueError:
         return False
 

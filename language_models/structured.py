@@ -167,11 +167,11 @@ def parse(completion: ModelCompletion, answer_type: type[T]) -> T:
     if outcome == "empty":
         raise MisreadAnswerError("empty", "the answer is empty")
     if completion.finish_reason == "length":
-        said = {
+        values = {
             "runaway": "went on after it was complete",
             "repetitive": "repeats itself without end",
         }
-        problem = said.get(outcome, "was cut at the limit of tokens before it was complete")
+        problem = values.get(outcome, "was cut at the limit of tokens before it was complete")
         raise MisreadAnswerError(
             "truncated" if outcome == "answered" else outcome, f"the answer {problem}"
         )
@@ -285,12 +285,12 @@ def _no_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _problems(error: ValidationError) -> str:
     """What does not fit, by field, in words; what the model wrote there is not repeated."""
     found = error.errors(include_url=False, include_input=False, include_context=False)
-    said = []
+    problems = []
     for problem in found[:_SHOWN_ERRORS]:
         place = ".".join(str(part) for part in problem["loc"])[:80] or "the whole"
-        said.append(f"{json.dumps(place)}: {problem['msg'][:_SHOWN]}")
+        problems.append(f"{json.dumps(place)}: {problem['msg'][:_SHOWN]}")
     more = f"; and {len(found) - _SHOWN_ERRORS} more" if len(found) > _SHOWN_ERRORS else ""
-    return "; ".join(said) + more
+    return "; ".join(problems) + more
 
 
 _DECODER: Final = json.JSONDecoder(
@@ -313,11 +313,11 @@ async def ask_for(
         LanguageModelError: A call could not be made.
     """
     schema = answer_schema(answer_type)
-    asked = request.model_copy(update={"answer_schema": schema})
+    with_schema = request.model_copy(update={"answer_schema": schema})
     calls: list[Digest] = []
     reasons: list[Reason] = []
     while True:
-        called = await ask(asked, len(calls))
+        called = await ask(with_schema, len(calls))
         calls.append(called.digest)
         try:
             return TypedAnswer(parse(called.completion, answer_type), tuple(calls))
@@ -325,7 +325,7 @@ async def ask_for(
             reasons.append(problem.reason)
             if len(calls) == 2 or problem.reason == "refused":
                 return FailedAnswer(problem.reason, problem.detail, tuple(calls), tuple(reasons))
-            asked = _once_more(asked, called.completion, problem, schema)
+            with_schema = _once_more(with_schema, called.completion, problem, schema)
 
 
 def _once_more(
@@ -338,7 +338,7 @@ def _once_more(
     if problem.reason in ("not_json", "wrong_form", "unprintable"):
         # An answer of another form shows that the schema is not enforced, unless the prompt held it already.
         form = "" if "response_format" in completion.withheld else f" {schema_in_words(schema)}"
-        told = (
+        repair = (
             ChatMessage(role="assistant", content=_shortened(after_thinking(completion.content))),
             ChatMessage(
                 role="user",
@@ -346,7 +346,7 @@ def _once_more(
                 f"schema, and nothing else.{form}",
             ),
         )
-        return request.model_copy(update={"messages": (*request.messages, *told)})
+        return request.model_copy(update={"messages": (*request.messages, *repair)})
     if problem.reason == "truncated":
         wider = request.sampling.model_copy(update={"max_tokens": 2 * request.sampling.max_tokens})
         return request.model_copy(update={"sampling": wider})

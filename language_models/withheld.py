@@ -67,17 +67,17 @@ def refused_fields(error: str, parameter: str | None, body: Mapping[str, Any]) -
     # A model that must call a tool, or may call none, cannot be asked without that.
     kept = "tool_choice" if body.get("tool_choice") != "auto" else ""
     sent = [name for name in optional_fields(body) if name != kept]
-    said = [
+    fields = [
         part
         for part in _SENTENCE.split(error)
         if _UNSUPPORTED.search(part) and not _OUT_OF_RANGE.search(part)
     ]
     if "limits" in sent and any(re.search(rf"\b{word}\b", error) for word in LIMIT_WORDS):
         return ("limits",)
-    if said:
+    if fields:
         named = _root_of(parameter, sent)
-        found = [named] if named else [item for item in sent if _names(said, item)]
-        if len(found) > 1 and any(map(_ONE_OF_TWO.search, said)):
+        found = [named] if named else [item for item in sent if _names(fields, item)]
+        if len(found) > 1 and any(map(_ONE_OF_TWO.search, fields)):
             # Of two that exclude each other, the first in the order of `OptionalField` is kept.
             found = found[1:]
         if found:

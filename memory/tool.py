@@ -232,17 +232,17 @@ def run_tool(draft: ToolDraft, plan: PlanForm, call: Call) -> list[Any]:
     done: list[Any] = []
     result: Any = None
     while True:
-        asked, wanted = _step(tool, result), _step(expected, result)
-        if asked.key != wanted.key:
-            raise _failed(draft, DIFFERENCE, f"it {asked.text}, its plan {wanted.text}", done)
-        if asked.problem:
-            raise _failed(draft, "call", asked.problem, done)
-        if asked.called is None:
-            return asked.results
+        own_step, wanted = _step(tool, result), _step(expected, result)
+        if own_step.key != wanted.key:
+            raise _failed(draft, DIFFERENCE, f"it {own_step.text}, its plan {wanted.text}", done)
+        if own_step.problem:
+            raise _failed(draft, "call", own_step.problem, done)
+        if own_step.called is None:
+            return own_step.results
         if len(done) == MOST_CALLS:
             raise _failed(draft, "limit", f"it made {MOST_CALLS} calls, as many as may be", done)
         try:
-            result = call(*asked.called)
+            result = call(*own_step.called)
         except ToolError as error:
             raise _failed(draft, "call", str(error), done) from error
         done.append(result)

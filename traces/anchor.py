@@ -68,13 +68,13 @@ def write_anchor(day: date, now: datetime | None = None) -> Path:
         if path.stem < day.isoformat()
     ]
     previous = digest_bytes(before[-1].read_bytes()) if before else ""
-    told = canonical({"day": day.isoformat(), "heads": heads, "previous": previous}) + b"\n"
+    line = canonical({"day": day.isoformat(), "heads": heads, "previous": previous}) + b"\n"
     path = anchor_file(day)
-    if path.exists() and path.read_bytes() != told:
+    if path.exists() and path.read_bytes() != line:
         raise HeadError(
             f"{path} says something else about {day}; it may have been published and is left as it is."
         )
-    write_whole(path, told)
+    write_whole(path, line)
     return path
 
 
@@ -106,8 +106,8 @@ def anchor_problem(journal: Digest, heads: Sequence[tuple[int, Digest, str]]) ->
 
 def _heads_in(path: Path) -> frozenset[Digest]:
     try:
-        told: Any = json.loads(path.read_bytes())
-        return frozenset(head for head in told["heads"] if is_digest(head))
+        content: Any = json.loads(path.read_bytes())
+        return frozenset(head for head in content["heads"] if is_digest(head))
     except (OSError, ValueError, KeyError, TypeError):
         return frozenset()
 
@@ -124,18 +124,20 @@ def stamp(path: Path, server: str) -> Path:
     with tempfile.TemporaryDirectory() as place:
         query, answer = Path(place) / "query", Path(place) / "answer"
         _openssl("ts", "-query", "-data", str(path), "-sha256", "-cert", "-out", str(query))
-        asked = urllib.request.Request(
+        stamp_request = urllib.request.Request(
             server, data=query.read_bytes(), headers={"Content-Type": "application/timestamp-query"}
         )
         try:
-            with urllib.request.urlopen(asked, timeout=SECONDS) as reply:
+            with urllib.request.urlopen(stamp_request, timeout=SECONDS) as reply:
                 answer.write_bytes(reply.read(MOST_BYTES))
         except (OSError, urllib.error.URLError, ValueError) as error:
             raise HeadError(
                 f"the time stamp server {server} gives no answer ({getattr(error, 'reason', error)}). Try again later."
             ) from error
-        if "Status: Granted" not in (said := _openssl("ts", "-reply", "-in", str(answer), "-text")):
-            raise HeadError(f"the time stamp server {server} refuses: {said.splitlines()[0]}")
+        if "Status: Granted" not in (
+            verdict := _openssl("ts", "-reply", "-in", str(answer), "-text")
+        ):
+            raise HeadError(f"the time stamp server {server} refuses: {verdict.splitlines()[0]}")
         kept = path.with_suffix(".tsr")
         write_whole(kept, answer.read_bytes())
     return kept
@@ -170,8 +172,8 @@ def stamped_at(path: Path, trusted: Path) -> datetime:
     if not kept.exists():
         raise HeadError(f"{path} has no time stamp; `lakatos anchor --server ADDRESS` gets one.")
     _openssl("ts", "-verify", "-data", str(path), "-in", str(kept), "-CAfile", str(trusted))
-    said = _openssl("ts", "-reply", "-in", str(kept), "-text")
-    (line,) = [item for item in said.splitlines() if item.startswith("Time stamp: ")]
+    reply = _openssl("ts", "-reply", "-in", str(kept), "-text")
+    (line,) = [item for item in reply.splitlines() if item.startswith("Time stamp: ")]
     written = " ".join(line.removeprefix("Time stamp: ").removesuffix(" GMT").split())
     form = "%b %d %H:%M:%S.%f %Y" if "." in written else "%b %d %H:%M:%S %Y"
     return datetime.strptime(written, form).replace(tzinfo=UTC)

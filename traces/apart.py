@@ -63,11 +63,11 @@ class ApartKinds:
         Raises:
             JournalError: The description was damaged.
         """
-        told = meta.get(APART)
-        if told is None:
+        mark = meta.get(APART)
+        if mark is None:
             return None
         try:
-            return ApartKinds(**{name: frozenset(map(str, kinds)) for name, kinds in told.items()})
+            return ApartKinds(**{name: frozenset(map(str, kinds)) for name, kinds in mark.items()})
         except (AttributeError, TypeError) as error:
             raise JournalError(
                 "the description of the journal was damaged: it does not say which bodies are kept apart; restore it "

@@ -143,16 +143,16 @@ def write_head(folder: Path, *, begins: bool = False) -> JournalHead:
     _name_place(name, Path(folder))
     for path, private in ((Path(folder) / HEADS_FILE, False), (kept_apart(name), True)):
         before = read_lines(path)
-        told = {"seq": head.seq, "hash": head.hash, "journal": name}
-        if before and _same(before[-1], told):
+        content = {"seq": head.seq, "hash": head.hash, "journal": name}
+        if before and _same(before[-1], content):
             continue
-        told |= {
+        content |= {
             "time_utc": datetime.now(UTC).isoformat(timespec="seconds"),
             "previous": digest_bytes(before[-1]) if before else "",
             "public_key": public_key(key),
         }
-        signature = key.sign(HEAD_TAG + canonical(told)).hex()
-        write_whole(path, b"".join(line + b"\n" for line in (*before, canonical({**told, "signature": signature}))),
+        signature = key.sign(HEAD_TAG + canonical(content)).hex()
+        write_whole(path, b"".join(line + b"\n" for line in (*before, canonical({**content, "signature": signature}))),
                     private=private)  # fmt: skip
     return head
 
@@ -244,9 +244,9 @@ def _place_note(name: Digest) -> Path:
 
 
 def _name_place(name: Digest, folder: Path) -> None:
-    told = str(folder.resolve()).encode()
-    if read_lines(_place_note(name)) != [told]:
-        write_whole(_place_note(name), told + b"\n", private=True)
+    place = str(folder.resolve()).encode()
+    if read_lines(_place_note(name)) != [place]:
+        write_whole(_place_note(name), place + b"\n", private=True)
 
 
 def orphans(folder: Path, name: Digest) -> Iterator["KeptHead"]:
@@ -255,9 +255,9 @@ def orphans(folder: Path, name: Digest) -> Iterator["KeptHead"]:
     Such a journal was removed, written anew from its first event, or lost its end: either way somebody should know.
     """
     yield from list(kept_heads(_set_aside(name)))[-1:]
-    told = str(folder.resolve()).encode()
+    place = str(folder.resolve()).encode()
     for note in sorted(second_place().glob("*.place")):
-        if note.stem != name and read_lines(note) == [told]:
+        if note.stem != name and read_lines(note) == [place]:
             yield from list(kept_heads(kept_apart(note.stem)))[-1:]
 
 
@@ -292,12 +292,14 @@ def read_lines(path: Path) -> list[bytes]:
         ) from error
 
 
-def _same(line: bytes, told: dict[str, Any]) -> bool:
+def _same(line: bytes, content: dict[str, Any]) -> bool:
     try:
         found = json.loads(line)
     except ValueError:
         return False
-    return isinstance(found, dict) and all(found.get(name) == value for name, value in told.items())
+    return isinstance(found, dict) and all(
+        found.get(name) == value for name, value in content.items()
+    )
 
 
 @dataclass(frozen=True)
@@ -337,7 +339,9 @@ def kept_heads(path: Path) -> Iterator[KeptHead]:
             )
         elif "signature" in value or "previous" in value:
             problem = head_problem(value, previous, _is_signed)
-            said = f"line {number} of {path} {problem}; restore it from a copy." if problem else ""
+            problem_words = (
+                f"line {number} of {path} {problem}; restore it from a copy." if problem else ""
+            )
             signed_by = "" if problem else value["public_key"]
             yield KeptHead(
                 path,
@@ -345,7 +349,7 @@ def kept_heads(path: Path) -> Iterator[KeptHead]:
                 JournalHead(seq, event_hash),
                 signed_by,
                 str(value.get("time_utc", "")),
-                said,
+                problem_words,
             )
         else:
             yield KeptHead(path, number, JournalHead(seq, event_hash))

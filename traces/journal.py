@@ -442,10 +442,10 @@ def _rows(
             digest.hex(),
         )
         time_utc = _time(is_random) if is_random else together
-        told = standalone.EVENT_TEXT % (
+        query = standalone.EVENT_TEXT % (
             seq, time_utc.encode(), entry.attempt, words[name], position, named.encode(), before.encode(),
         )  # fmt: skip
-        own = sha256(told).hexdigest()
+        own = sha256(query).hexdigest()
         row = EventRow(
             seq, time_utc, entry.kind, entry.key, entry.name, position.decode(), entry.attempt,
             inputs.decode(), body.decode(), named, before, own,
@@ -557,8 +557,12 @@ def event_of_stored(row: tuple[Any, ...]) -> Event:
     """`event_of` for a row whose text is the bytes that are stored."""
     seq, time_utc, kind, key, name, position, attempt, inputs, body, digest, previous, own = row
     try:
-        at, cited, said = _read(position.decode()), _read(inputs.decode()), _read(body.decode())
-        if not (isinstance(at, dict) and isinstance(said, dict) and all(map(is_digest, cited))):
+        at, cited, content = (
+            _read(position.decode()),
+            _read(inputs.decode()),
+            _read(body.decode()),
+        )
+        if not (isinstance(at, dict) and isinstance(content, dict) and all(map(is_digest, cited))):
             raise ValueError("its position, inputs or body are of another form")
     except (TypeError, ValueError) as error:
         raise ChainBrokenError(
@@ -573,7 +577,7 @@ def event_of_stored(row: tuple[Any, ...]) -> Event:
         at,
         attempt,
         tuple(cited),
-        said,
+        content,
         digest.decode("utf-8", "surrogateescape"),
         previous.decode("utf-8", "surrogateescape"),
         own.decode("utf-8", "surrogateescape"),

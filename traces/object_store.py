@@ -139,9 +139,9 @@ class ObjectStore(ArtifactStore):
         except TraceError:
             raise
         except Exception as error:  # drivers of object stores have exception trees of their own
-            said = " ".join(str(error).split()).rstrip(".") or type(error).__name__
+            words = " ".join(str(error).split()).rstrip(".") or type(error).__name__
             problem = (
-                f"failed {doing} {self.address}: {said[:300]}. "
+                f"failed {doing} {self.address}: {words[:300]}. "
                 "Check the store and what it lets you do, then resume."
             )
             raise ArtifactError(problem) from error

@@ -142,8 +142,8 @@ def quoted(text: bytes) -> bytes:
 
 def record_digest(body: bytes, inputs: bytes, key: bytes, kind: bytes) -> bytes:
     """Digest of ``{body, inputs, key, kind}``, taken from the stored bytes, so that any changed byte shows."""
-    told = b'{"body":%b,"inputs":%b,"key":%b,"kind":%b}' % (body, inputs, quoted(key), quoted(kind))
-    return hashlib.sha256(told).hexdigest().encode()
+    text = b'{"body":%b,"inputs":%b,"key":%b,"kind":%b}' % (body, inputs, quoted(key), quoted(kind))
+    return hashlib.sha256(text).hexdigest().encode()
 
 
 def event_hash(
@@ -159,10 +159,10 @@ def event_hash(
 
     ``digest`` is that of its record, ``before`` the hash of the event before it.
     """
-    told = b"[%b,%d,%b,%d,%b,%b,%b,%b]" % (
+    text = b"[%b,%d,%b,%d,%b,%b,%b,%b]" % (
         EVENT_TAG, seq, quoted(time_utc), attempt, quoted(name), position, quoted(digest), quoted(before),
     )  # fmt: skip
-    return hashlib.sha256(told).hexdigest().encode()
+    return hashlib.sha256(text).hexdigest().encode()
 
 
 class QuotedWords(dict[bytes, bytes]):
@@ -244,8 +244,8 @@ def chain_place(row: StoredRow) -> ChainPlace:
 
 def erasure_digest(rows: Iterable[StoredRow | ChainPlace]) -> str:
     """Digest of the places of rows in the chain, the same before and after they were erased."""
-    told = [[row.seq, *(part.decode(errors="replace") for part in row[-3:])] for row in rows]
-    return hashlib.sha256(canonical(told)).hexdigest()
+    content = [[row.seq, *(part.decode(errors="replace") for part in row[-3:])] for row in rows]
+    return hashlib.sha256(canonical(content)).hexdigest()
 
 
 class ErasureCheck:
@@ -316,13 +316,13 @@ class ErasureCheck:
             self._first_withdrawn = min(seq, self._first_withdrawn or seq)
 
     def _list(self, row: StoredRow) -> None:
-        told = json.loads(row.body)
-        ranges = told["rows"]
+        content = json.loads(row.body)
+        ranges = content["rows"]
         if not all(0 < first <= last < row.seq for first, last in ranges):
             self._wrong(row, "lists rows as erased that do not stand before it")
             return
         listed = [seq for first, last in ranges for seq in range(first, last + 1)]
-        if erasure_digest(self._places[seq] for seq in listed) != told["digest"]:
+        if erasure_digest(self._places[seq] for seq in listed) != content["digest"]:
             self._wrong(row, f"lists erased rows {ranges}, which were changed since")
         # An erasure that was cut short lists some rows once more.
         new, withdrawn = set(listed) - self._listed, self._first_withdrawn
@@ -529,10 +529,10 @@ def head_problem(
 def seconds_of(time_utc: str) -> float | None:
     """A time as seconds; None for what is none."""
     try:
-        told = datetime.fromisoformat(time_utc)
+        moment = datetime.fromisoformat(time_utc)
     except ValueError:
         return None
-    return told.timestamp() if told.tzinfo is not None else None
+    return moment.timestamp() if moment.tzinfo is not None else None
 
 
 def times_of(rows: Iterable[StoredRow]) -> list[float | None]:
@@ -562,23 +562,23 @@ def time_problem(times: Sequence[float | None], heads: Sequence[tuple[int, float
     """
     if None in times:
         return f"event {times.index(None) + 1} has no time with a zone."
-    told = [item for item in times if item is not None]
-    before, earliest = 0, told[0] if told else 0.0
+    known = [item for item in times if item is not None]
+    before, earliest = 0, known[0] if known else 0.0
     for seq, signed in sorted(heads):
         if signed < earliest - CLOCK_SLACK:
             return f"the head of event {seq} was signed {_apart(earliest, signed)} before what it covers: backdated."
-        if before == 0 and told and signed > earliest + CLOCK_SLACK:
+        if before == 0 and known and signed > earliest + CLOCK_SLACK:
             return (
                 f"the first head was signed {_apart(signed, earliest)} after the first event says it was written: "
                 "nothing else shows when that was, so the beginning may be backdated."
             )
-        for number, time in enumerate(told[before:seq], start=before + 1):
+        for number, time in enumerate(known[before:seq], start=before + 1):
             if time > signed + CLOCK_SLACK:
                 return f"event {number} says it was written {_apart(time, signed)} after the head that covers it."
             if time < earliest - CLOCK_SLACK:
                 return _backdated(number, earliest - time, before)
         before, earliest = seq, max(signed, earliest)
-    for number, time in enumerate(told[before:], start=before + 1):
+    for number, time in enumerate(known[before:], start=before + 1):
         if time < earliest - CLOCK_SLACK:
             return _backdated(number, earliest - time, before)
     return None
@@ -838,8 +838,8 @@ def main(arguments: Sequence[str] | None = None, say: Callable[[str], Any] = pri
     try:
         lines = verify_bundle(BundleFiles(target), key)
     except Exception as error:  # a stranger wrote it: damaged in any way, it fails in words
-        told = str(error) or type(error).__name__
-        lines = [(False, f"bundle: {target} cannot be read: {told}")]
+        words = str(error) or type(error).__name__
+        lines = [(False, f"bundle: {target} cannot be read: {words}")]
     for good, text in lines:
         say(f"{'passed' if good else 'FAILED'}  {printable(text)}")
     whole = all(good for good, _ in lines)

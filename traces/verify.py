@@ -107,19 +107,19 @@ class _FaultFindings:
         self.faults.setdefault(name, (detail, seq))
 
     def report(self) -> VerifyReport:
-        told = f"{_QUESTIONS['heads']} ({self.n_heads}, {self.n_signed} of them signed)"
+        heads = f"{_QUESTIONS['heads']} ({self.n_heads}, {self.n_signed} of them signed)"
         if self.last > self.covered and self.n_signed:
-            told += f"; the chain alone covers {self.last - self.covered} events after the last"
+            heads += f"; the chain alone covers {self.last - self.covered} events after the last"
         if self.later:
-            told += f"; the run went on to event {self.later} after this copy was made"
+            heads += f"; the run went on to event {self.later} after this copy was made"
         if self.strangers:
-            told += (
+            heads += (
                 f"; signed by {', '.join(sorted(self.strangers))}, which nothing here vouches for: the holder of that "
                 "key could have written another run. Give the key that the laboratory published to `lakatos audit "
                 "--key`"
             )
         chain = _QUESTIONS["chain"] + self.erased
-        answers = {**_QUESTIONS, "chain": chain, "heads": told + self.orphans}
+        answers = {**_QUESTIONS, "chain": chain, "heads": heads + self.orphans}
         if not self.n_timed:
             answers["times"] = (
                 "no signed head carries a time: heads show what was written, and not when"

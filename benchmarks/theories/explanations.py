@@ -34,7 +34,7 @@ from lakatos.theories.engine.checks.claim_exam import check_clauses
 from lakatos.theories.engine.fitting.evaluate import EvaluatedComposition
 from lakatos.theories.engine.laboratory import LIMITS, Laboratory
 from lakatos.theories.engine.sandbox.client import Sandbox
-from lakatos.theories.language.account import ToldClause
+from lakatos.theories.language.account import StatedClause
 from lakatos.theories.language.grammar import Composition, Grammar, Mechanism
 from lakatos.theories.language.prior import Prior, parse_prior
 from lakatos.theories.language.rewrite import with_literal
@@ -111,7 +111,7 @@ def fitted_theories(domain: str, seed: int, lab: Laboratory) -> list[tuple[Theor
     return found
 
 
-def with_numbers(theory: Theory, clause: ToldClause, kind: str) -> Theory | None:
+def with_numbers(theory: Theory, clause: StatedClause, kind: str) -> Theory | None:
     """The theory with one number reversed or at its null value; None where the range does not reach there."""
     wording, prior = clause.wording, theory.priors[clause.wording.parameter]
     low, high = (float(value) for value in prior.latent(np.array([prior.low, prior.high])))
@@ -199,7 +199,7 @@ def cell(domain: str, seed: int) -> dict[str, Any]:
 
 
 def _planted_numbers(
-    changed: Theory, clause: ToldClause, domain: str, sandbox: Sandbox, stimuli: Stimuli
+    changed: Theory, clause: StatedClause, domain: str, sandbox: Sandbox, stimuli: Stimuli
 ) -> dict[str, Any]:
     """Whether old words are refused on changed code, and whether the changed theory is told otherwise and truly."""
     old = check_clauses(changed, DOMAINS[domain], sandbox, clauses=[clause], candidates=stimuli)

@@ -146,13 +146,13 @@ class FeedbackDomain:
         own = {name: settings[name] for name in SETTINGS if name in settings}
         rest = {name: value for name, value in settings.items() if name not in own}
         try:
-            told = TaskFeedback.model_validate(self.told.model_dump() | own)
+            feedback = TaskFeedback.model_validate(self.told.model_dump() | own)
         except ValidationError as error:
             first = error.errors()[0]
             where = f"setting {first['loc'][0]}" if first["loc"] else "settings"
             words = str(first["msg"]).removeprefix("Value error, ")
             raise StimuliError(f"{where} of the {self.name} domain: {words}.") from None
-        return told, self.described.read_settings(rest)
+        return feedback, self.described.read_settings(rest)
 
     def schedule(self, settings: Mapping[str, Any], rng: np.random.Generator) -> Stimuli:
         """One schedule drawn at random.
@@ -160,9 +160,9 @@ class FeedbackDomain:
         Raises:
             StimuliError: A setting is wrong.
         """
-        told, _ = self.read_settings(settings)
+        feedback, _ = self.read_settings(settings)
         rest = {name: value for name, value in settings.items() if name not in SETTINGS}
-        return self._scheduled(told, self._attributes(told.steps, rest, rng), rng)
+        return self._scheduled(feedback, self._attributes(feedback.steps, rest, rng), rng)
 
     def _attributes(
         self, n_steps: int, settings: Mapping[str, Any], rng: np.random.Generator
@@ -238,8 +238,8 @@ class FeedbackDomain:
 
     def admits(self, settings: Mapping[str, Any], stimuli: Stimuli) -> Array:
         """See `experiments.task.Domain.admits`: schedules of the study's length, whole."""
-        told, _ = self.read_settings(settings)
-        fits = stimuli["available"].shape == (told.steps, len(self.options))
+        feedback, _ = self.read_settings(settings)
+        fits = stimuli["available"].shape == (feedback.steps, len(self.options))
         return np.full(len(stimuli), fits)
 
     def probes(self, rng: np.random.Generator) -> Sequence[Stimuli]:

@@ -135,8 +135,8 @@ def _dots(task: TaskDeclaration, name: str, values: Mapping[str, Array], place: 
     size = next((own for own, item in task.attributes.items() if item.show == "dot_size"), "")
     share = float(values[size][place]) / LARGEST_RADIUS if size else 0.6
     radius = 0.45 * cell * share
-    told = np.concatenate([np.asarray(item, dtype=np.float64) for item in values.values()])
-    rng = np.random.default_rng(zlib.crc32(told.tobytes() + bytes([place])))
+    shown = np.concatenate([np.asarray(item, dtype=np.float64) for item in values.values()])
+    rng = np.random.default_rng(zlib.crc32(shown.tobytes() + bytes([place])))
     chosen = rng.choice(n_cells**2, size=n_dots, replace=False)
     free = max(0.5 * cell - radius, 0.0)
     shift = rng.uniform(-free, free, size=(n_dots, 2))

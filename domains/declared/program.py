@@ -165,12 +165,12 @@ def wrong_in_what_it_reads(program: Path, reads: object) -> str:
             f"has {READS} that is no mapping of names to digests. Write names of files beside the program, each with "
             f'its SHA-256: {READS} = {{"trials.csv": "..."}}.'
         )
-    for name, said in reads.items():
+    for name, digest in reads.items():
         try:
             found = digest_bytes((program.parent / name).read_bytes())
         except OSError as error:
             return f"reads {name} ({READS}), which cannot be read: {error.strerror}. Put it back."
-        if found != said:
+        if found != digest:
             return (
                 f"reads {name}, which holds something else than {READS} says. Put the file back; or, for a new study "
                 f'with the file as it is, write {READS} = {{"{name}": "{found}"}} into the program.'

@@ -178,13 +178,13 @@ class DeclaredDomain(OneShot):
         gifts = [label.split(" ")[0] for label in self.options]
         if set(self.task.attributes) != {own, other} or not all(gift.isdigit() for gift in gifts):
             return {}
-        told = [
+        named = [
             [name for name in names if set(words_of(name)) & kind and name.isidentifier()]
             for kind in (COINS, WORTH)
         ]
-        if any(len(found) != 1 for found in told):
+        if any(len(found) != 1 for found in named):
             return {}
-        (coins,), (worth,) = told
+        (coins,), (worth,) = named
         return {
             own: [f"{coins} - {gift}" for gift in gifts],
             other: [f"{worth} * {gift}" for gift in gifts],
@@ -199,7 +199,7 @@ class DeclaredDomain(OneShot):
     def texts(self) -> dict[str, dict[str, Any]]:
         """What people read, laid out as a domain's part of the page's texts; English only."""
         task = self.task
-        asked = [item.model_dump(mode="json") for item in task.comprehension] or [
+        questions = [item.model_dump(mode="json") for item in task.comprehension] or [
             {
                 "text": "What do you do in this study?",
                 "answers": [
@@ -215,7 +215,7 @@ class DeclaredDomain(OneShot):
                 "question": task.question,
                 "options": list(task.options),
                 "instructions": list(task.instructions),
-                "questions": asked,
+                "questions": questions,
             }
         }
 

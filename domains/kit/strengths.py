@@ -42,42 +42,44 @@ def read_strengths(
         RowsWrongError: A cell of the other rows is no strength.
         TrialsError: The mapping cannot be right.
     """
-    told = columns.stimulus.get("strength")
-    if not isinstance(told, str):
+    column = columns.stimulus.get("strength")
+    if not isinstance(column, str):
         notes.append("no column says how strong stimuli were: all have strength 1")
         return np.ones(len(cells.frame))
-    said = folded(cells.text(told))
-    cells.refuse_empty(has_one & (said == ""), told)
-    known = set(said[has_one].tolist())
+    written = folded(cells.text(column))
+    cells.refuse_empty(has_one & (written == ""), column)
+    known = set(written[has_one].tolist())
     if known <= set(PLACE_OF):
         places = sorted({PLACE_OF[cell] for cell in known})
         levels = {cell: (places.index(PLACE_OF[cell]) + 1) / len(places) for cell in sorted(known)}
         notes.append(
-            f"{told}: strengths are "
+            f"{column}: strengths are "
             + ", ".join(f"{cell} = {level:.3g}" for cell, level in levels.items())
         )
-        return by_distinct(pd.Series(said), lambda cell: levels.get(cell, 1.0)).astype(np.float64)
+        return by_distinct(pd.Series(written), lambda cell: levels.get(cell, 1.0)).astype(
+            np.float64
+        )
     cells.refuse(
         has_one
-        & ~by_distinct(pd.Series(said), lambda cell: bool(NUMBER.fullmatch(cell))).astype(bool),
-        told,
+        & ~by_distinct(pd.Series(written), lambda cell: bool(NUMBER.fullmatch(cell))).astype(bool),
+        column,
         "is no strength; give numbers, or words such as easy and hard. Say what it means: --column "
-        f'\'recode.{told}={{"CELL" = "0.5"}}\'',
+        f'\'recode.{column}={{"CELL" = "0.5"}}\'',
     )
-    amount = np.abs(numbers_of(pd.Series(said)).to_numpy())
+    amount = np.abs(numbers_of(pd.Series(written)).to_numpy())
     strongest = columns.stimulus.get("strongest", float(amount[has_one].max()))
     if not isinstance(strongest, int | float) or strongest <= 0:
         raise TrialsError(
-            f"{cells.name}: the strongest stimulus of {told} is {strongest!r}; give a number above 0: --column "
+            f"{cells.name}: the strongest stimulus of {column} is {strongest!r}; give a number above 0: --column "
             "strongest=NUMBER."
         )
     cells.refuse(
         has_one & (amount > strongest),
-        told,
+        column,
         f"is stronger than the strongest stimulus, {strongest:g}",
     )
     share = np.where(has_one, amount, strongest) / strongest
     digits = 2 if len(np.unique(share)) > MOST_STRENGTHS else 6
     rounded = ", rounded to hundredths of it" if digits == 2 else ""
-    notes.append(f"{told}: strength 1 is {strongest:g}{rounded}")
+    notes.append(f"{column}: strength 1 is {strongest:g}{rounded}")
     return np.round(share, digits)

@@ -119,12 +119,12 @@ def read_timed_rows(
         RowsWrongError: A cell cannot be read.
         TrialsError: The mapping cannot be right.
     """
-    told, code = columns.stimulus, columns.responses
+    parts, code = columns.stimulus, columns.responses
     time_s = _seconds(cells, columns, participant, notes)
-    said = folded(cells.text(columns.response))
-    answered = (said != "") & ~np.isnan(time_s)
-    if "right_key" not in told:
-        answered &= ~_without_key(cells, columns, said, time_s, notes)
+    keys_pressed = folded(cells.text(columns.response))
+    answered = (keys_pressed != "") & ~np.isnan(time_s)
+    if "right_key" not in parts:
+        answered &= ~_without_key(cells, columns, keys_pressed, time_s, notes)
     _check_rows_without_responses(cells, columns, answered, notes)
     if not answered.all():
         missing = np.flatnonzero(~answered)
@@ -134,7 +134,7 @@ def read_timed_rows(
             each = "a" if len(missing) == 1 else "each"
             notes.append(missed.format(each=each))
     cells.refuse(
-        (said != "") & ~pd.Series(said).isin(list(code)).to_numpy(),
+        (keys_pressed != "") & ~pd.Series(keys_pressed).isin(list(code)).to_numpy(),
         columns.response,
         f"is no answer; answers are {', '.join(code)}. If it stands for a missed response, say --column "
         f"missing.{columns.response.partition(' == ')[0]}=CELL",
@@ -146,14 +146,16 @@ def read_timed_rows(
         f"'response_time=abs({columns.response_time})'; if it stands for a missed response, say --column "
         f"missing.{columns.response_time}=CELL",
     )
-    chosen = by_distinct(pd.Series(said), lambda cell: code.get(cell, -1)).astype(np.float64)
-    if "right_key" in told:
-        right = _right_keys(cells, str(told["right_key"]), code, signed=signed)
+    chosen = by_distinct(pd.Series(keys_pressed), lambda cell: code.get(cell, -1)).astype(
+        np.float64
+    )
+    if "right_key" in parts:
+        right = _right_keys(cells, str(parts["right_key"]), code, signed=signed)
         is_right, pressed = answered & (chosen == right), np.where(answered, chosen, np.nan)
         n_answers = len(set(code.values()))
     else:
-        n_answers = whole_number(told.get("n_answers", 2), "n_answers")
-        right = _sides(cells, told, n_answers, notes, unknown_keys, signed=signed)
+        n_answers = whole_number(parts.get("n_answers", 2), "n_answers")
+        right = _sides(cells, parts, n_answers, notes, unknown_keys, signed=signed)
         is_right = answered & (chosen == 0)
         pressed = _pressed(right, is_right, answered, n_answers)
     _check_deadline(cells, columns, is_right, np.where(answered, time_s, np.nan), notes)
@@ -254,19 +256,19 @@ def kept_rows(
 
 
 def _without_key(
-    cells: RowCells, columns: AnswerColumns, said: Array, time_s: Array, notes: list[str]
+    cells: RowCells, columns: AnswerColumns, keys_pressed: Array, time_s: Array, notes: list[str]
 ) -> NDArray[np.bool_]:
     """``(n_rows,)`` whether no key was pressed in a trial that counts as wrong, by the column of keys.
 
     A rare key that counts as wrong and always has the longest time of all is questioned.
     """
-    is_wrong = pd.Series(said).map(columns.responses).fillna(1).to_numpy() != 0
+    is_wrong = pd.Series(keys_pressed).map(columns.responses).fillna(1).to_numpy() != 0
     for name in map(str, cells.frame.columns):
         words = set(words_of(name))
         if name == columns.response or not words & KEYS or words & (OF_RIGHT | TIMES):
             continue
         pressed = folded(cells.text(name))
-        empty = (pressed == "") & (said != "")
+        empty = (pressed == "") & (keys_pressed != "")
         keys = sorted(set(pressed.tolist()) - {""})
         is_key = 2 <= len(keys) <= MOST_KEYS
         for key in keys if len(keys) > 2 and is_key else ():
@@ -286,7 +288,7 @@ def _without_key(
                 f"{columns.response}: {rows_named(cells.row_numbers(empty))} have no answer, as {name} is empty there"
             )
             return np.asarray(empty, dtype=bool)
-    return np.zeros(len(said), dtype=bool)
+    return np.zeros(len(keys_pressed), dtype=bool)
 
 
 def _seconds(
@@ -331,24 +333,24 @@ def whole_number(value: Any, name: str) -> int:
 
 
 def _right_keys(cells: RowCells, column: str, code: Mapping[str, int], *, signed: bool) -> Array:
-    said = folded(cells.text(column))
-    cells.refuse_empty(said == "", column)
-    if signed and set(code.values()) == {0, 1} and not set(said.tolist()) <= set(code):
-        places = _by_sign(said)
+    keys = folded(cells.text(column))
+    cells.refuse_empty(keys == "", column)
+    if signed and set(code.values()) == {0, 1} and not set(keys.tolist()) <= set(code):
+        places = _by_sign(keys)
         if (places == 0).any() and not np.isnan(places).any():
             return places
     cells.refuse(
-        ~pd.Series(said).isin(list(code)).to_numpy(),
+        ~pd.Series(keys).isin(list(code)).to_numpy(),
         column,
         f"is no key; keys are {', '.join(code)}. Say which cells are keys, from the left from 0: --column "
         "responses.CELL=PLACE (participants.columns.responses)",
     )
-    return by_distinct(pd.Series(said), code.__getitem__).astype(np.float64)
+    return by_distinct(pd.Series(keys), code.__getitem__).astype(np.float64)
 
 
 def _sides(
     cells: RowCells,
-    told: Mapping[str, Any],
+    side_column: Mapping[str, Any],
     n_answers: int,
     notes: list[str],
     unknown_keys: str,
@@ -356,30 +358,31 @@ def _sides(
     signed: bool,
 ) -> Array:
     """Places of right keys where the response says right or wrong; NaN where nothing tells them."""
-    if "side" not in told:
+    if "side" not in side_column:
         notes.append(
             f"which key was right is not known (neither right_key nor side names a column): {unknown_keys}"
         )
         return np.full(len(cells.frame), np.nan)
-    column = str(told["side"])
-    said = folded(cells.text(column))
-    cells.refuse_empty(said == "", column)
-    if signed and ((own := _by_sign(said)) == 0).any() and not np.isnan(own).any():
+    column = str(side_column["side"])
+    sides = folded(cells.text(column))
+    cells.refuse_empty(sides == "", column)
+    if signed and ((own := _by_sign(sides)) == 0).any() and not np.isnan(own).any():
         return own
     places = {word: side for word, side in SIDES.items() if side or n_answers == 3}
     cells.refuse(
-        ~pd.Series(said).isin(list(places)).to_numpy(),
+        ~pd.Series(sides).isin(list(places)).to_numpy(),
         column,
         f'is none of {", ".join(places)}. Say what it means: --column \'recode.{column}={{"CELL" = "left"}}\'',
     )
-    side = by_distinct(pd.Series(said), places.__getitem__).astype(np.float64)
+    side = by_distinct(pd.Series(sides), places.__getitem__).astype(np.float64)
     return (side + 1) / 2 if n_answers == 2 else side + 1
 
 
-def _by_sign(said: Array) -> Array:
+def _by_sign(signed: Array) -> Array:
     """Places of keys by the signs of numbers, the second one for 0; NaN where a cell is no number."""
     return by_distinct(
-        pd.Series(said), lambda cell: 1.0 * (float(cell) >= 0) if NUMBER.fullmatch(cell) else np.nan
+        pd.Series(signed),
+        lambda cell: 1.0 * (float(cell) >= 0) if NUMBER.fullmatch(cell) else np.nan,
     ).astype(np.float64)
 
 
@@ -453,9 +456,9 @@ def _question_judgements(
         words = set(words_of(name))
         if name in used or words & KEYS or not words & JUDGING:
             continue
-        said = pd.Series(folded(cells.text(name))).map(YES_OR_NO).to_numpy(dtype=np.float64)
-        known = answered & ~np.isnan(said)
-        is_right = said == (0 if words & ERRORS else 1)
+        judged = pd.Series(folded(cells.text(name))).map(YES_OR_NO).to_numpy(dtype=np.float64)
+        known = answered & ~np.isnan(judged)
+        is_right = judged == (0 if words & ERRORS else 1)
         other = known & (is_right != rows.is_right)
         if known.sum() < FEWEST or other.sum() <= MOST_CONTRADICTED * known.sum():
             continue
@@ -589,8 +592,8 @@ def pressed_and_right(table: TableSignature) -> tuple[ColumnSignature, ColumnSig
     ]  # fmt: skip
     judged = judged_accuracy(table)
     for pressed, right in permutations(few, 2):
-        said, known = set(pressed.distinct), set(right.distinct)
-        if not said <= known or pressed.words & RIGHT_KEYS:
+        keys_pressed, known = set(pressed.distinct), set(right.distinct)
+        if not keys_pressed <= known or pressed.words & RIGHT_KEYS:
             continue
         if not right.words & RIGHT_KEYS and not _follows_from_what_is_shown(right, pressed, table):
             continue
@@ -615,19 +618,23 @@ def alike_keys(
     Where a column judges responses, it must say which rows are equal.
     """
     two = [item for item in table.columns.values() if len(item.distinct) == 2]
-    said = {item.name: item.cells.str.casefold() for item in (*two, *filter(None, [judged]))}
-    sides = {name: own.map(SIDE_WORDS) for name, own in said.items()}
+    cells_of = {item.name: item.cells.str.casefold() for item in (*two, *filter(None, [judged]))}
+    sides = {name: own.map(SIDE_WORDS) for name, own in cells_of.items()}
     found = []
     for pressed, right in permutations(two, 2):
         is_response = pressed.name == table.response or bool(pressed.words & PRESSED)
         if not is_response or judged in (pressed, right):
             continue
-        cells = said if set(said[pressed.name]) - {""} == set(said[right.name]) - {""} else sides
+        cells = (
+            cells_of
+            if set(cells_of[pressed.name]) - {""} == set(cells_of[right.name]) - {""}
+            else sides
+        )
         filled = ((pressed.cells != "") & (right.cells != "")).to_numpy()
         same = (cells[pressed.name] == cells[right.name]).to_numpy()
         if same[filled].mean() < MOSTLY_RIGHT:
             continue
-        is_right = same if judged is None else said[judged.name].map(judged_code(judged)) == 0
+        is_right = same if judged is None else cells_of[judged.name].map(judged_code(judged)) == 0
         if (is_right == same).mean() >= NEARLY_ALL:
             found.append((pressed, right))
     return found[0] if len(found) == 1 else None

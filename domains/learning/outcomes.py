@@ -203,14 +203,14 @@ def _note(
         )
     means = table.groupby(["block", "option"])["reward"].mean()
     n_blocks = table["block"].nunique()
-    told = [
+    words = [
         f"{f'{_named(trials, block)}, ' if n_blocks > 1 else ''}option {option + 1}: {mean:.2f}"
         for (block, option), mean in list(means.items())[:MOST_SHOWN]
     ]
     more = "; ..." if len(means) > MOST_SHOWN else ""
     deviation = deviation_from_constant(table)
     return (
-        f"{begin}: drawn from rewards received for the same option in the same block (mean {'; '.join(told)}{more}),"
+        f"{begin}: drawn from rewards received for the same option in the same block (mean {'; '.join(words)}{more}),"
         " as if rates were constant there and the same for all participants, from which rewards depart by "
         f"{deviation:.1f} standard errors"
     )

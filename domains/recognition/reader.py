@@ -214,8 +214,8 @@ def _categories(
         ordered = ", ".join(sorted(code, key=lambda cell: code[cell]))
         notes.append(f"{columns.response}: from surely new to surely old: {ordered}")
     else:
-        n_said = columns.stimulus.get("categories")
-        place, n = _ratings(cells, columns.response, 2 * MOST, notes, n_said)
+        n_stated = columns.stimulus.get("categories")
+        place, n = _ratings(cells, columns.response, 2 * MOST, notes, n_stated)
     if "confidence" not in columns.stimulus:
         return place, n
     if n != 2:
@@ -224,8 +224,8 @@ def _categories(
             "it; leave one of them out (--column confidence=)."
         )
     column = str(columns.stimulus["confidence"])
-    n_said = columns.stimulus.get("categories")
-    sureness, n_levels = _ratings(cells, column, MOST, notes, n_said and n_said / 2)
+    n_stated = columns.stimulus.get("categories")
+    sureness, n_levels = _ratings(cells, column, MOST, notes, n_stated and n_stated / 2)
     _refuse_ratings_as_sureness(sureness, place, cells, columns)
     _check_sureness(sureness, place == old, cells, columns, notes)
     return np.where(place == 1, n_levels + sureness, n_levels - 1 - sureness), 2 * n_levels
@@ -266,7 +266,7 @@ def _code_of_words(said: set[str]) -> dict[str, int]:
 
 
 def _ratings(
-    cells: RowCells, column: str, most: int, notes: list[str], n_said: Any
+    cells: RowCells, column: str, most: int, notes: list[str], n_stated: Any
 ) -> tuple[Array, int]:
     """``(n_rows,)`` ordered levels of a column from 0, and how many there are; finer ones are joined."""
     said = folded(cells.text(column))
@@ -277,8 +277,8 @@ def _ratings(
         rank = {cell: places.index(SURENESS[cell]) for cell in known}
         return by_distinct(pd.Series(said), rank.__getitem__).astype(np.int64), len(places)
     amount = cells.numbers(column)
-    if n_said is not None:
-        low, high = (0.0 if amount.min() == 0 else 1.0), float(n_said)
+    if n_stated is not None:
+        low, high = (0.0 if amount.min() == 0 else 1.0), float(n_stated)
         high -= 1.0 if low == 0 else 0.0
         cells.refuse(
             (amount > high) | (amount < low),
@@ -292,7 +292,7 @@ def _ratings(
     if is_whole and n_levels <= most:
         return (amount - low).astype(np.int64), max(n_levels, 2)
     values, rank_of = np.unique(amount, return_inverse=True)
-    if n_said is None and len(values) <= most:
+    if n_stated is None and len(values) <= most:
         return rank_of.astype(np.int64), max(len(values), 2)
     width = (high - low + (1 if is_whole else 0)) / most
     notes.append(f"{column}: {low:g} to {high:g} are joined into {most} categories of equal width")
@@ -535,7 +535,7 @@ def _of_two_kinds(table: TableSignature) -> Reading | None:
         return _rated(ratings[0], item.cells == old, reading)
     return replace(
         reading,
-        stimulus=reading.stimulus | _confidence(ratings[0]),
+        stimulus={**reading.stimulus, **_confidence(ratings[0])},
         response=said.name,
         responses={new.casefold(): 0, old.casefold(): 1},
     )

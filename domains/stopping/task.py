@@ -267,11 +267,11 @@ class StoppingDomain:
 
     def describe(self, stimuli: Stimuli, row: int) -> str:
         """Where a decision is, in a line: its balloon and the pumps so far, where these are known."""
-        told = f"decision {int(stimuli['position'][row]) + 1}"
+        words = f"decision {int(stimuli['position'][row]) + 1}"
         if "pumps" not in stimuli.arrays:
-            return told
+            return words
         balloon, pumps = (_number(stimuli, name, row) for name in ("balloons", "pumps"))
-        return f"{told}: balloon {balloon + 1:g} after {plural(int(pumps), 'pump')}"
+        return f"{words}: balloon {balloon + 1:g} after {plural(int(pumps), 'pump')}"
 
 
 def _outline(width: float, bottom: float) -> str:

@@ -166,6 +166,6 @@ def letters_of(name: str) -> list[str]:
     return [letter.lower() for letter in name] if re.fullmatch(r"[A-Za-z]{2}", name) else []
 
 
-def told_experiment(name: str) -> str:
+def experiment_in_words(name: str) -> str:
     """An experiment's name for readers: ``1.1`` where its people come from a file that tells no experiments apart."""
     return name.removesuffix(f" {ALL}")

@@ -135,7 +135,7 @@ class ArchivalParticipants(ListedSource):
             open_rows = unused[trials.participant, trials.trial] & np.isin(trials.trial, rows)
             n_answers = trials.count[open_rows].sum()
             n_people = int(unused[:, rows].any(axis=1).sum())
-            asked = None if self.sequential else _n_asked(trials, open_rows, rows)
+            n_responses = None if self.sequential else _n_asked(trials, open_rows, rows)
             offers.append(
                 StimulusOffer(
                     archive=name,
@@ -148,7 +148,7 @@ class ArchivalParticipants(ListedSource):
                     if trials.pooled
                     else max(round(n_answers / (n_people * len(rows))), 1),
                     pooled=trials.pooled,
-                    asked=asked,
+                    asked=n_responses,
                 )
             )
         return offers
@@ -235,9 +235,9 @@ class ArchivalParticipants(ListedSource):
                 + (f" and {len(used_up) - 1} others" if len(used_up) > 1 else "")
                 + ". Design the experiment from what the source offers now."
             )
-        asked = np.zeros(unused.shape[1], dtype=bool)
-        asked[rows] = True
-        released = unused & asked
+        is_presented = np.zeros(unused.shape[1], dtype=bool)
+        is_presented[rows] = True
+        released = unused & is_presented
         if not self.trials[design.archive].pooled:
             people = rng_of(self.seed, "people", design.archive).permutation(len(unused))
             most_first = people[np.argsort(-released[people].sum(axis=1), kind="stable")]

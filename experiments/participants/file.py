@@ -301,10 +301,10 @@ def _in_order(table: AnswerTable, rows: FileRows) -> FileRows:
 
 def _check_alike(table: AnswerTable, rows: FileRows) -> None:
     """Refuse rows of one person that differ in what is said of the person."""
-    first, said = rows[0]
+    first, known = rows[0]
     for name in PER_PERSON:
         for number, row in rows:
-            if row.get(name, "") != said.get(name, ""):
+            if row.get(name, "") != known.get(name, ""):
                 _refuse(
                     table,
                     number,

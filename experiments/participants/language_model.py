@@ -291,10 +291,10 @@ async def hold_session(
             for label, is_free in zip(labels, available(experiment, step), strict=True)
             if is_free
         ]
-        said = await talk.ask(
+        reply = await talk.ask(
             page_of(experiment, step, number, feedback, talk.texts), _choice(free)
         )
-        chosen = None if isinstance(said, str) else labels.index(said["choice"])
+        chosen = None if isinstance(reply, str) else labels.index(reply["choice"])
         if step.kind == "check":
             checks.append(chosen == step.row)
         elif chosen is not None:
@@ -303,8 +303,8 @@ async def hold_session(
             response.append(chosen)
             after.append(feedback)
         else:
-            assert isinstance(said, str)
-            missing.append(UnansweredTrial(step.row, said))
+            assert isinstance(reply, str)
+            missing.append(UnansweredTrial(step.row, reply))
             if experiment.task.sequential:
                 status = "partial"
                 break
@@ -348,10 +348,10 @@ async def _comprehend(talk: _PersonTalk) -> tuple[Status, int]:
     }
     page, most = "\n".join(lines), experiment.settings.most_attempts
     for attempt in range(1, most + 1):
-        said = await talk.ask(page, _object("Comprehension", kinds), opening=True)
-        if not isinstance(said, str):
+        reply = await talk.ask(page, _object("Comprehension", kinds), opening=True)
+        if not isinstance(reply, str):
             given = [
-                question["answers"].index(said[name])
+                question["answers"].index(reply[name])
                 for name, question in zip(kinds, questions, strict=True)
             ]
             if passes(experiment, experiment.settings.language, given):
@@ -373,8 +373,10 @@ class _PersonTalk:
         )
         self.calls: list[Digest] = []
         self.n_missing = 0
-        told = "\n\n".join([FRAME, *([filled(PERSONA, persona=persona)] if persona else [])])
-        self._opening = [ChatMessage(role="system", content=told)]
+        instructions = "\n\n".join(
+            [FRAME, *([filled(PERSONA, persona=persona)] if persona else [])]
+        )
+        self._opening = [ChatMessage(role="system", content=instructions)]
         self._past: list[tuple[ChatMessage, ChatMessage]] = []
         self._n_asked = 0
 
@@ -389,11 +391,11 @@ class _PersonTalk:
             opening: Whether the exchange belongs to the beginning, which is never forgotten.
         """
         self._n_asked += 1
-        asked = ChatMessage(role="user", content=page)
-        self._forget(asked)
+        question = ChatMessage(role="user", content=page)
+        self._forget(question)
         past = [message for exchange in self._past for message in exchange]
         request = ModelRequest(
-            messages=(*self._opening, *past, asked), sampling=self._manner.sampling
+            messages=(*self._opening, *past, question), sampling=self._manner.sampling
         )
 
         async def call(request: ModelRequest, number: int) -> RecordedCall:
@@ -403,26 +405,26 @@ class _PersonTalk:
             self.calls.append(called.digest)
             return called
 
-        said = await ask_for(answer_type, call, request)
-        if not isinstance(said, TypedAnswer):
+        reply = await ask_for(answer_type, call, request)
+        if not isinstance(reply, TypedAnswer):
             self.n_missing += 1
-            return said.reason
-        value: dict[str, str] = said.value.model_dump()
+            return reply.reason
+        value: dict[str, str] = reply.value.model_dump()
         answer = ChatMessage(role="assistant", content=json.dumps(value, ensure_ascii=False))
         if opening:
-            self._opening += [asked, answer]
+            self._opening += [question, answer]
         else:
-            self._past.append((asked, answer))
+            self._past.append((question, answer))
         return value
 
-    def _forget(self, asked: ChatMessage) -> None:
+    def _forget(self, question: ChatMessage) -> None:
         """Leave out old decisions where they do not fit, or are more than are to be remembered."""
         manner = self._manner
         if manner.memory is not None:
             self._past = self._past[-manner.memory :] if manner.memory else []
         # A second try holds the first answer, and may be twice as long.
         room = manner.context_tokens - 3 * manner.sampling.max_tokens - _RETRY_TOKENS
-        room -= _tokens([*self._opening, asked])
+        room -= _tokens([*self._opening, question])
         while self._past and sum(_tokens(exchange) for exchange in self._past) > room:
             self._past = self._past[
                 (len(self._past) + 1) // 2 :

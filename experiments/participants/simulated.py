@@ -330,7 +330,7 @@ class SimulatedParticipants(NewParticipants):
         until = np.where(stops, rng.integers(n_steps, size=n_people), n_steps)
         found = []
         for person, end in enumerate(until.tolist()):
-            told = {name: column[person, :end] for name, column in feedback.items()}
+            past = {name: column[person, :end] for name, column in feedback.items()}
             if task is not None:
                 measured = (own[person, :end].tolist() for own in (order, keys, times))
                 presses = [TimedPress(*press) for press in zip(*measured, strict=True)]
@@ -346,7 +346,7 @@ class SimulatedParticipants(NewParticipants):
                 person=digest_of({"recruitment": key, "person": first + person}),
                 status="partial" if stops[person] else "completed",
                 **given,
-                feedback={name: tuple(column.tolist()) for name, column in told.items()},
+                feedback={name: tuple(column.tolist()) for name, column in past.items()},
                 checks=() if stops[person] else tuple(passed[person].tolist()),
                 comprehension_attempts=1,
                 consent="",

@@ -84,21 +84,21 @@ def plan_design(
     settings = question.settings
     shown = _shown(question, offer, chosen)
     stimuli, repetitions = shown.stimuli, shown.repetitions
-    asked = offer.answers_to(stimuli)
+    n_available = offer.answers_to(stimuli)
     n_answers: Array | None = None
     if people is None and question.rivals.learns and not offer.pooled:
-        some = None if asked is None else _some_people(asked, rng)
+        some = None if n_available is None else _some_people(n_available, rng)
         n_answers = None if some is None else some.sum(axis=1)
         people = question.rivals.scores_of_people(
             stimuli, rng, repetitions=repetitions, n_people=PEOPLE, asked=some
         )
     answers = [] if people is not None else question.answers(stimuli)
-    table = _power(question, offer, answers, repetitions, people, asked, n_answers, rng)
+    table = _power(question, offer, answers, repetitions, people, n_available, n_answers, rng)
     plan = Design(
         name=number + (f" {offer.archive}" if offer.archive else ""),
         stimuli=stimuli,
         repetitions=repetitions,
-        n_participants=_n_people(question, offer, asked) or table.n_units,
+        n_participants=_n_people(question, offer, n_available) or table.n_units,
         random_coverage=shown.random,
         information=shown.information,
         archive=offer.archive,
@@ -117,7 +117,7 @@ def plan_design(
             rng=rng,
             n_people=500,
             repetitions=repetitions,
-            asked=None if offer.pooled else asked,
+            asked=None if offer.pooled else n_available,
         )
     stopping, text = None, ""
     if settings.stopping.rule == "bayes_factor" and not offer.pooled:
@@ -137,7 +137,7 @@ def plan_design(
         stopping_text=text,
         offer=offer,
         chosen=chosen,
-        n_answers=0 if asked is None else int(asked.sum()),
+        n_answers=0 if n_available is None else int(n_available.sum()),
     )
 
 
@@ -198,20 +198,20 @@ def _stopping(
     return plan, f"{plan.to_text()}. By simulation: {found.to_text(question.names)}."
 
 
-def _n_people(question: DesignQuestion, offer: StimulusOffer, asked: Array | None) -> int:
+def _n_people(question: DesignQuestion, offer: StimulusOffer, n_available: Array | None) -> int:
     """People that a design asks for, 0 where the number is to be found."""
-    if asked is not None and not offer.pooled:
-        return len(asked)
+    if n_available is not None and not offer.pooled:
+        return len(n_available)
     wanted = question.settings.participants
     if question.domain.sequential:  # people are released whole; those not needed now answer later
         return min(offer.n_participants or wanted, wanted)
     return offer.n_participants or wanted
 
 
-def _some_people(asked: Array, rng: np.random.Generator) -> Array:
+def _some_people(n_available: Array, rng: np.random.Generator) -> Array:
     """``(PEOPLE, n_trials)`` what so many of an archive's people answered; where it has fewer, all of them in turn."""
-    order = rng.permutation(len(asked))
-    return np.asarray(asked[order[np.arange(PEOPLE) % len(order)]])
+    order = rng.permutation(len(n_available))
+    return np.asarray(n_available[order[np.arange(PEOPLE) % len(order)]])
 
 
 def _power(

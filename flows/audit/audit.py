@@ -400,13 +400,13 @@ def keep(found: RunAudit, recompute: HowMuch) -> None:
     """
     if found.head is None:
         return
-    told = {
+    result = {
         "time_utc": datetime.now(UTC).isoformat(timespec="seconds"),
         "recompute": recompute,
         **found.to_json(),
     }
     write_whole(
-        audit_place(found.folder), json.dumps(told, ensure_ascii=False).encode(), private=True
+        audit_place(found.folder), json.dumps(result, ensure_ascii=False).encode(), private=True
     )
 
 
@@ -417,7 +417,7 @@ def kept_audit(folder: Path) -> KeptAudit | None:
         TraceError: The run cannot be read.
     """
     try:
-        told = json.loads(audit_place(folder).read_bytes())
+        result = json.loads(audit_place(folder).read_bytes())
         findings = tuple(
             AuditFinding(
                 item["name"],
@@ -429,10 +429,12 @@ def kept_audit(folder: Path) -> KeptAudit | None:
                 },
                 problems=tuple(item["problems"]),
             )
-            for item in told["findings"]
+            for item in result["findings"]
         )
-        head = int(told["head"]["seq"]), str(told["head"]["hash"])
-        return KeptAudit(str(told["time_utc"]), told["recompute"], RunAudit(folder, findings, head))
+        head = int(result["head"]["seq"]), str(result["head"]["hash"])
+        return KeptAudit(
+            str(result["time_utc"]), result["recompute"], RunAudit(folder, findings, head)
+        )
     except (OSError, ValueError, KeyError, TypeError):
         return None
 

@@ -131,13 +131,13 @@ def bundle(folder: Path, out: Path) -> Path:
     for prefix, place in runs.items():
         files |= {prefix + name: data for name, data in _run_files(place)}
     _refuse_identifiers(list(runs.values()), files)
-    told = {
+    contents = {
         "name": folder.resolve().name,
         "key": public_key(key),
         "file": out.name,
         "python": "3.11",
     }
-    files["README.md"] = README.format(**told, columns=", ".join(EventRow._fields)).encode()
+    files["README.md"] = README.format(**contents, columns=", ".join(EventRow._fields)).encode()
     files["verify.py"] = Path(standalone.__file__).read_bytes()
     files["__main__.py"] = MAIN.encode()
     files["public_key.txt"] = (public_key(key) + "\n").encode()

@@ -154,17 +154,17 @@ def people(trace: Trace, records: list[Recorded[Record]]) -> Iterator[AuditFindi
 
 def _who_came_early(records: list[Recorded[Record]]) -> tuple[str, str, bool]:
     """Responses before recruitment, consents to unrecorded texts, and whether texts are recorded."""
-    asked: set[str] = set()
+    recruited: set[str] = set()
     texts: dict[str, set[str]] = {}
     early, unread = "", ""
     for item in records:
         match item.record:
             case PeopleRecruited(experiment=experiment):
-                asked.add(experiment)
+                recruited.add(experiment)
             case ConsentAsked(experiment=experiment, text=text):
                 texts.setdefault(experiment, set()).add(text)
             case AnswersArrived(experiment=experiment, person=person, consent=consent):
-                if experiment not in asked:
+                if experiment not in recruited:
                     early = early or person[:12]
                 if experiment in texts and consent not in texts[experiment]:
                     unread = unread or person[:12]
@@ -189,8 +189,8 @@ def order(records: list[Recorded[Record]]) -> Iterator[AuditFinding]:
     """Preregistration before recruitment before data before score, for every experiment."""
     place = {item.digest: number for number, item in enumerate(records)}
     seen = _SeenSoFar()
-    told = [seen.disorder_of(item.record, place, place[item.digest]) for item in records]
-    wrong = [text for text in told if text]
+    problems = [seen.disorder_of(item.record, place, place[item.digest]) for item in records]
+    wrong = [text for text in problems if text]
     scores = [item.record for item in records if isinstance(item.record, TheoryScored)]
     n_frozen = sum(record.frozen is not None for record in scores)
     fine = f"{plural(len(seen.collected), 'experiment')}: preregistered, then recruited, then collected, then scored"
@@ -340,8 +340,8 @@ def memorising(
             leader = record.leader
     if not leader:
         return None
-    said = say_of_memorising(authors[leader], tables, trace.artifacts, config)
-    return AuditFinding("memorising", True, said[0]) if said else None
+    words = say_of_memorising(authors[leader], tables, trace.artifacts, config)
+    return AuditFinding("memorising", True, words[0]) if words else None
 
 
 def _answers_of_those_who_left(
@@ -457,18 +457,18 @@ def people_budget(
     trace: Trace, records: Sequence[Recorded[Record]], config: CampaignConfig
 ) -> AuditFinding:
     """Nobody was asked beyond the preregistered numbers, but where the researcher is on record for it."""
-    wrong, asked, more = [], dict[str, int](), defaultdict[str, int](int)
+    wrong, recruited, more = [], dict[str, int](), defaultdict[str, int](int)
     by_hand = 0
     for item in records:
         match item.record:
             case Preregistration() as plan:
-                asked[plan.experiment] = plan.n_participants
+                recruited[plan.experiment] = plan.n_participants
             case PeopleRecruited() as found if (
-                found.experiment in asked and config.source.one_by_one
+                found.experiment in recruited and config.source.one_by_one
             ):
-                if found.n_participants > asked[found.experiment]:
+                if found.n_participants > recruited[found.experiment]:
                     wrong.append(f"{found.n_participants} participants were recruited for {found.experiment}, and "
-                                 f"{asked[found.experiment]} were preregistered")  # fmt: skip
+                                 f"{recruited[found.experiment]} were preregistered")  # fmt: skip
             case MoreAsked() as found if found.preregistered:
                 more[found.experiment] += found.n_more
                 if more[found.experiment] > config.exclusions.replacements:
@@ -476,7 +476,9 @@ def people_budget(
                                  f"{config.exclusions.replacements} may be")  # fmt: skip
             case MoreAsked() as found:
                 by_hand += found.n_more
-    fine = f"{plural(len(asked), 'experiment')} recruited no more participants than preregistered"
+    fine = (
+        f"{plural(len(recruited), 'experiment')} recruited no more participants than preregistered"
+    )
     return finding(
         "people budget",
         wrong,
@@ -504,13 +506,15 @@ def model_budget(
                     f"event {event.seq}: {getattr(state.total, name)} {name} are spent or set aside of {most}"
                 )
     total = state.total
-    told = (
+    words = (
         ", ".join(f"{getattr(total, name)} {name}" for name in AMOUNTS if getattr(total, name))
         or "nothing"
     )
     limit = budget_in(trace, config.budget).most()
     return finding(
-        "model budget", wrong, f"{told} of {limit or 'no limit'}; the budget was kept at every call"
+        "model budget",
+        wrong,
+        f"{words} of {limit or 'no limit'}; the budget was kept at every call",
     )
 
 
@@ -526,18 +530,18 @@ def pinned_rules(
         item.digest: item.record for item in records if isinstance(item.record, LanguageModelCalled)
     }
     wrong, n_calls = [], 0
-    for said in answered:
-        text = render(active(pins, said.role, said.cycle))
-        if said.rules != digest_bytes(text.encode()):
+    for event in answered:
+        text = render(active(pins, event.role, event.cycle))
+        if event.rules != digest_bytes(text.encode()):
             wrong.append(
-                f"{said.role} was asked {said.task} in cycle {said.cycle} under other rules than those pinned"
+                f"{event.role} was asked {event.task} in cycle {event.cycle} under other rules than those pinned"
             )
-        for digest in said.calls:
+        for digest in event.calls:
             request = ModelRequest.model_validate(trace.artifacts.get_json(calls[digest].request))
             n_calls += 1
             if text and not any(text in message.content for message in request.messages):
                 wrong.append(
-                    f"a request to {said.role} in cycle {said.cycle} does not carry the pinned rules"
+                    f"a request to {event.role} in cycle {event.cycle} does not carry the pinned rules"
                 )
     return finding(
         "pinned rules",

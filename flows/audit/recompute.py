@@ -332,20 +332,20 @@ class _WalkedTrace(Trace):
         if again == event.body:
             return
         ignored = OF_THE_MACHINE.get(event.kind, frozenset())
-        told = {name: value for name, value in event.body.items() if name not in ignored}
+        recorded = {name: value for name, value in event.body.items() if name not in ignored}
         again = {name: value for name, value in again.items() if name not in ignored}
-        if place := difference(told, again, self._value):
+        if place := difference(recorded, again, self._value):
             words = (
                 f"{event.kind} (event {event.seq}, {event.name} at {dict(event.position)}): {place}"
             )
             there = self._machine_of(event)
-            if there and not difference(told, again, self._value, tolerance=OTHER_MACHINE):
+            if there and not difference(recorded, again, self._value, tolerance=OTHER_MACHINE):
                 self.found.here, self.found.there = machine_here().words, there.words
                 self.found.elsewhere.append(words)
             else:
                 self._note(event, words)
         else:
-            self.found.near += told != again
+            self.found.near += recorded != again
 
     def _machine_of(self, event: Event) -> Machine | None:
         """The machine that computed a record; None where it is like this one, or not known."""
@@ -363,7 +363,7 @@ class _WalkedTrace(Trace):
 
 
 def difference(
-    told: Any,
+    recorded: Any,
     again: Any,
     value_of: Callable[[Digest], Any],
     place: str = "",
@@ -373,7 +373,7 @@ def difference(
     """The first place in which two records differ by more than a tolerance; empty if none.
 
     Args:
-        told: What is recorded.
+        recorded: What is recorded.
         again: What was computed again.
         value_of: What an artifact holds: artifacts of other names may hold nearly the same numbers.
         place: Of both, in a larger value.
@@ -381,8 +381,12 @@ def difference(
     """
     where = place or "it"
     for kind, compare in _BY_KIND:
-        if isinstance(told, kind) and isinstance(again, kind) and not isinstance(told, bool):
-            parts = compare(told, again, where, tolerance)
+        if (
+            isinstance(recorded, kind)
+            and isinstance(again, kind)
+            and not isinstance(recorded, bool)
+        ):
+            parts = compare(recorded, again, where, tolerance)
             if isinstance(parts, str):
                 return parts
             found = (
@@ -390,13 +394,13 @@ def difference(
                 for at, a, b in parts
             )
             return next(filter(None, found), "")
-    if told == again:
+    if recorded == again:
         return ""
-    if _may_name(told) and _may_name(again):
-        first, second = value_of(told), value_of(again)
+    if _may_name(recorded) and _may_name(again):
+        first, second = value_of(recorded), value_of(again)
         if not isinstance(first, str) and not isinstance(second, str):
             return difference(first, second, value_of, f"{place}:", tolerance=tolerance)
-    return f"{where} is recorded as {_short(told)} and comes out as {_short(again)}"
+    return f"{where} is recorded as {_short(recorded)} and comes out as {_short(again)}"
 
 
 _Parts = Iterable[tuple[str, Any, Any]]
@@ -404,37 +408,42 @@ _Parts = Iterable[tuple[str, Any, Any]]
 
 
 def _of_mappings(
-    told: Mapping[Any, Any], again: Mapping[Any, Any], where: str, tolerance: float
+    recorded: Mapping[Any, Any], again: Mapping[Any, Any], where: str, tolerance: float
 ) -> str | _Parts:
-    if set(told) != set(again):
-        return f"{where} has {_few(set(told) ^ set(again))} in one of the two only"
-    return [(f".{key}", told[key], again[key]) for key in told]
+    if set(recorded) != set(again):
+        return f"{where} has {_few(set(recorded) ^ set(again))} in one of the two only"
+    return [(f".{key}", recorded[key], again[key]) for key in recorded]
 
 
-def _of_arrays(told: NDArray[Any], again: NDArray[Any], where: str, tolerance: float) -> str:
-    if told.shape != again.shape or told.dtype != again.dtype:
+def _of_arrays(recorded: NDArray[Any], again: NDArray[Any], where: str, tolerance: float) -> str:
+    if recorded.shape != again.shape or recorded.dtype != again.dtype:
         return f"{where} has another shape or type"
     same = (
-        np.allclose(told, again, rtol=0, atol=tolerance, equal_nan=True)
-        if told.dtype.kind in "fc"
-        else bool(np.array_equal(told, again))
+        np.allclose(recorded, again, rtol=0, atol=tolerance, equal_nan=True)
+        if recorded.dtype.kind in "fc"
+        else bool(np.array_equal(recorded, again))
     )
-    return "" if same else f"{where} differs by {np.max(np.abs(told - again)):.3g}"
+    return "" if same else f"{where} differs by {np.max(np.abs(recorded - again)):.3g}"
 
 
 def _of_sequences(
-    told: Sequence[Any], again: Sequence[Any], where: str, tolerance: float
+    recorded: Sequence[Any], again: Sequence[Any], where: str, tolerance: float
 ) -> str | _Parts:
-    if len(told) != len(again):
-        return f"{where} has {len(told)} entries, recomputed {len(again)}"
-    return [(f"[{n}]", a, b) for n, (a, b) in enumerate(zip(told, again, strict=True))]
+    if len(recorded) != len(again):
+        return f"{where} has {len(recorded)} entries, recomputed {len(again)}"
+    return [(f"[{n}]", a, b) for n, (a, b) in enumerate(zip(recorded, again, strict=True))]
 
 
-def _of_numbers(told: float, again: float, where: str, tolerance: float) -> str:
-    close = isinstance(told, float) and math.isclose(told, again, rel_tol=0, abs_tol=tolerance)
-    if told == again or close:
+def _of_numbers(recorded: float, again: float, where: str, tolerance: float) -> str:
+    close = isinstance(recorded, float) and math.isclose(
+        recorded, again, rel_tol=0, abs_tol=tolerance
+    )
+    if recorded == again or close:
         return ""
-    return f"{where} is recorded as {told!r} and comes out as {again!r}, a difference of {abs(told - again):.3g}"
+    gap = abs(recorded - again)
+    return (
+        f"{where} is recorded as {recorded!r} and comes out as {again!r}, a difference of {gap:.3g}"
+    )
 
 
 def _may_name(value: Any) -> bool:
@@ -529,8 +538,8 @@ def walk_again(
         except EndOfRecordError as error:
             found.end = f"nothing is recorded of {error}"
         except FlowError as error:
-            said = str(error).replace(str(scratch), str(trace.journal.path.parent))
-            found.skipped.append(f"{said} {code_of(trace)}")
+            words = str(error).replace(str(scratch), str(trace.journal.path.parent))
+            found.skipped.append(f"{words} {code_of(trace)}")
         finally:
             run.laboratory.close()
     return found

@@ -219,16 +219,17 @@ def evaluate(folder: RunFolder) -> ProcessEvaluation:
                 f"the run {folder} has not begun; `lakatos resume {folder}` begins it."
             )
         run = _TraceResults(trace, everything)
-        said = list(_statements(run))
+        statements = list(_statements(run))
         return ProcessEvaluation(
             run=folder.name,
-            rules=tuple(_rules(run, said)),
+            rules=tuple(_rules(run, statements)),
             inventions={
-                kind: sum(item.kind == kind for one in said for item in one.wrong) for kind in KINDS
+                kind: sum(item.kind == kind for one in statements for item in one.wrong)
+                for kind in KINDS
             },
-            n_statements=len(said),
+            n_statements=len(statements),
             spent=_spent(run, everything),
-            failed=tuple(_failed(run, said)),
+            failed=tuple(_failed(run, statements)),
         )
 
 
@@ -276,8 +277,10 @@ def _statements(results: _TraceResults) -> Iterator[_ModelStatement]:
             )
         except ArtifactError:  # erased with a participant's responses
             continue
-        told = answer.get("statements", answer.get("case")) if isinstance(answer, dict) else None
-        for statement in told or ():
+        statements = (
+            answer.get("statements", answer.get("case")) if isinstance(answer, dict) else None
+        )
+        for statement in statements or ():
             marks = " ".join(statement["cites"])
             text = " ".join(f"{sentence} {marks}" for sentence in sentences(statement["text"]))
             wrong = check_answer(text, uses[event.position.get("cycle")], shown)
@@ -312,12 +315,12 @@ def shown_in(request: ModelRequest) -> dict[str, str]:
     return found
 
 
-def _rules(results: _TraceResults, said: Sequence[_ModelStatement]) -> Iterator[ProcessRule]:
+def _rules(results: _TraceResults, statements: Sequence[_ModelStatement]) -> Iterator[ProcessRule]:
     yield _repeated(results)
     yield from _unused(results)
-    yield _unsupported(results, said)
-    yield _numbers(said)
-    yield _citations(results, said)
+    yield _unsupported(results, statements)
+    yield _numbers(statements)
+    yield _citations(results, statements)
 
 
 def _repeated(results: _TraceResults) -> ProcessRule:
@@ -410,11 +413,11 @@ def _scores_without_line(
     ]
 
 
-def _unsupported(results: _TraceResults, said: Sequence[_ModelStatement]) -> ProcessRule:
+def _unsupported(results: _TraceResults, statements: Sequence[_ModelStatement]) -> ProcessRule:
     """Conclusions without evidence: nothing cited, or nothing behind them in the journal."""
     found: list[str | None] = [
         f"record {item.seq}: {item.text[:80]!r} cites nothing" if item.uncited else None
-        for item in said
+        for item in statements
     ]
     for event, record in results.of(Diagnosis):
         found += [
@@ -457,27 +460,27 @@ _EVIDENCE_OF: tuple[tuple[type[Record], str], ...] = (
 """Kinds of conclusions, and the kind of record that must stand behind each; any where it is empty."""
 
 
-def _numbers(said: Sequence[_ModelStatement]) -> ProcessRule:
-    wrong = [(item, found) for item in said for found in item.wrong if found.kind == "result"]
+def _numbers(statements: Sequence[_ModelStatement]) -> ProcessRule:
+    wrong = [(item, found) for item in statements for found in item.wrong if found.kind == "result"]
     examples = [f"record {item.seq}: {found.said!r}: {found.problem}" for item, found in wrong]
     return ProcessRule(
         "numbers that no record holds",
         "every number that a model states stands in the records it cites",
         len({id(item) for item, _ in wrong}),
-        len(said),
+        len(statements),
         tuple(examples[:MOST_EXAMPLES]),
     )
 
 
-def _citations(results: _TraceResults, said: Sequence[_ModelStatement]) -> ProcessRule:
+def _citations(results: _TraceResults, statements: Sequence[_ModelStatement]) -> ProcessRule:
     """Citations of what was not shown, by models; of what does not exist, by records."""
     wrong = [
         f"record {item.seq}: {found.said}: {found.problem}"
-        for item in said
+        for item in statements
         for found in item.wrong
         if found.kind == "citation"
     ]
-    n = len(said)
+    n = len(statements)
     for event, record in results.of(Diagnosis):
         for claim in record.claims:
             n += 1
@@ -524,7 +527,9 @@ def stage_of(reason: str, outcome: str) -> int:
     )
 
 
-def _failed(results: _TraceResults, said: Sequence[_ModelStatement]) -> Iterator[FailedAttempt]:
+def _failed(
+    results: _TraceResults, statements: Sequence[_ModelStatement]
+) -> Iterator[FailedAttempt]:
     """Attempts that failed: theories that were refused, responses that nobody could read, readings with inventions."""
     for event, record in results.of(SuccessorTried):
         if record.outcome != "submitted":
@@ -541,7 +546,7 @@ def _failed(results: _TraceResults, said: Sequence[_ModelStatement]) -> Iterator
         if record.outcome != "answered":
             yield FailedAttempt(event.seq, f"{record.role}: {record.task}", record.outcome, 0.0)
     by_answer: dict[int, list[_ModelStatement]] = defaultdict(list)
-    for item in said:
+    for item in statements:
         by_answer[item.seq].append(item)
     for seq, items in by_answer.items():
         n_sound = sum(not item.wrong for item in items)

@@ -337,8 +337,8 @@ def _source(
 ) -> ParticipantSource:
     """The source of a branch: never real participants; simulated ones respond anew if effects are live."""
     if config.source.responds_later:
-        asked = frozenset(item.record.experiment for item in trace.records(PeopleRecruited))
-        return _AbsentPeople(source, asked)
+        recruited = frozenset(item.record.experiment for item in trace.records(PeopleRecruited))
+        return _AbsentPeople(source, recruited)
     if not recorded:
         source.respond_anew(trace.seed)
     return source
@@ -383,14 +383,14 @@ def _play(run: Run, origin: Path) -> None:
     with Trace.open(origin, RECORD_TYPES, read_only=True) as trace:
         calls = [item.record for item in trace.records(LanguageModelCalled)]
         contexts = [item.record for item in trace.records(ModelsChosen)]
-        said: dict[str, dict[Digest, deque[ModelCompletion]]] = defaultdict(
+        completions: dict[str, dict[Digest, deque[ModelCompletion]]] = defaultdict(
             lambda: defaultdict(deque)
         )
         for call in calls:
             completion = ModelCompletion.model_validate(trace.artifacts.get_json(call.completion))
-            said[call.model][call.request].append(completion)
+            completions[call.model][call.request].append(completion)
     for name, caller in run.models.callers.items():
-        caller.model = _RepeatingModel(caller.model, said[name])
+        caller.model = _RepeatingModel(caller.model, completions[name])
     for chosen in contexts:
         for choice, tokens in zip(chosen.choices, chosen.contexts, strict=True):
             run.models.contexts[choice.model] = tokens
@@ -400,8 +400,10 @@ def _play(run: Run, origin: Path) -> None:
 class _RepeatingModel:
     """Says again what it said, and asks the model behind what nobody asked before."""
 
-    def __init__(self, model: LanguageModel, said: Mapping[Digest, deque[ModelCompletion]]) -> None:
-        self._model, self._said = model, said
+    def __init__(
+        self, model: LanguageModel, completions: Mapping[Digest, deque[ModelCompletion]]
+    ) -> None:
+        self._model, self._said = model, completions
 
     @property
     def name(self) -> str:

@@ -74,9 +74,9 @@ def read_docstring(text: str) -> Docstring:
     examples = (line.strip() for line in [*blocks.get("Examples", ()), *blocks.get("Example", ())])
     shown = (line.partition("  # doctest")[0] for line in examples if line)
     paragraphs = "\n".join(blocks[""]).strip().split("\n\n")
-    told = "\n\n".join(" ".join(item.split()) for item in paragraphs)
+    docstring = "\n\n".join(" ".join(item.split()) for item in paragraphs)
     typed = {name: re.sub(r"; in Python [^.]*", "", item) for name, item in arguments.items()}
-    return Docstring(told, typed, tuple(shown))
+    return Docstring(docstring, typed, tuple(shown))
 
 
 def command_of(function: Callable[..., Any]) -> tuple[Callable[..., None], Docstring]:
@@ -85,13 +85,13 @@ def command_of(function: Callable[..., Any]) -> tuple[Callable[..., None], Docst
     Args:
         function: Any typed function. Parameters that are annotated with Typer's own options are left as they are.
     """
-    told = read_docstring(function.__doc__ or "")
+    docstring = read_docstring(function.__doc__ or "")
     hints = get_type_hints(function, include_extras=True)
     returned = hints.get("return")
     wanted: list[inspect.Parameter] = []
     readers: dict[str, Reader] = {}
     for name, parameter in inspect.signature(function).parameters.items():
-        typed = _typed(parameter, hints[name], told.arguments.get(name, ""))
+        typed = _typed(parameter, hints[name], docstring.arguments.get(name, ""))
         if typed is not None:
             made, readers[name] = typed
             wanted = [*made, *wanted] if _is_first(hints[name]) else [*wanted, *made]
@@ -112,7 +112,7 @@ def command_of(function: Callable[..., Any]) -> tuple[Callable[..., None], Docst
     command.__signature__ = inspect.Signature(wanted)  # type: ignore[attr-defined]
     command.__annotations__ = {item.name: item.annotation for item in wanted}
     command.__doc__ = None
-    return command, told
+    return command, docstring
 
 
 def note_files(given: Mapping[str, Any]) -> None:

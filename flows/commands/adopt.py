@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
-from lakatos.flows.argument import Argument, columns_said
-from lakatos.flows.commands.options import ColumnsSaid
+from lakatos.flows.argument import Argument, columns_of_options
+from lakatos.flows.commands.options import ColumnOptions
 from lakatos.flows.run.console import Console, escape
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def describe_command(
     file: AnswerFile,
     *,
     domain: DomainName = "",
-    column: ColumnsSaid = None,
+    column: ColumnOptions = None,
     write: Path | None = None,
 ) -> None:
     """Describe a file of responses: meaning of its columns, exclusions, oddities, and three of its rows in words.
@@ -49,7 +49,7 @@ def describe_command(
     from lakatos.flows.operations.adopt import describe_file, how_it_is_read, write_mapping
     from lakatos.traces.wording import plural
 
-    found = describe_file(file, domain, columns_said(column))
+    found = describe_file(file, domain, columns_of_options(column))
     console = Console(soft_wrap=True)
     console.print(f"[bold]{escape(found.name)}[/bold]: {plural(found.n_rows, 'row')}")
     for fact in found.facts:
@@ -95,7 +95,7 @@ def _print_new(console: Console, made: NewStudy) -> None:
         console.print(f"[bold]to fill in:[/bold] {escape(line)}")
 
 
-def _what_next(file: Path, said: str, domain: str) -> str:
+def _what_next(file: Path, options: str, domain: str) -> str:
     """Whose trials a file seems to hold, and the command that writes a study for it."""
     from lakatos.domains import DOMAINS
     from lakatos.experiments.adoption.layouts import layout_of, names_with_layouts
@@ -107,7 +107,7 @@ def _what_next(file: Path, said: str, domain: str) -> str:
             "no study can be written for them. A reader in domains/NAME/archives can bring them in."
         )
     if domain:
-        option = f" --domain {escape(said)}" if said else ""
+        option = f" --domain {escape(options)}" if options else ""
         return f"These look like trials of the kind {domain!r}. `{command}{option}` writes a study for them."
     return (
         f"The kind of task cannot be guessed from the columns. `{command} --domain NAME` writes a study in "
@@ -122,7 +122,7 @@ def new_command(
     data: Path,
     domain: DomainName = "",
     question: str = "",
-    column: ColumnsSaid = None,
+    column: ColumnOptions = None,
 ) -> None:
     """Write a commented study file for a file of responses; a question mark marks what could not be guessed.
 
@@ -138,7 +138,7 @@ def new_command(
     """
     from lakatos.flows.operations.adopt import new_study
 
-    made = new_study(study, data, domain, question, columns=columns_said(column))
+    made = new_study(study, data, domain, question, columns=columns_of_options(column))
     console = Console(soft_wrap=True)
     _print_new(console, made)
     then = "Fill in what is marked; then" if made.open_questions else "Read it; then"
@@ -156,7 +156,7 @@ def prepared_study(
     from lakatos.flows.operations.adopt import new_study, new_study_place
 
     console = Console(soft_wrap=True)
-    place, columns = new_study_place(runs, file), columns_said(column)
+    place, columns = new_study_place(runs, file), columns_of_options(column)
     made = new_study(place, file, domain, cycles=cycles, columns=columns)
     _print_new(console, made)
     if made.open_questions:

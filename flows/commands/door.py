@@ -35,8 +35,8 @@ def main() -> None:
 
 def run() -> None:
     """Run the command that was typed."""
-    asked = plain_status(sys.argv[1:], os.environ.get("LAKATOS_RUNS", ""))
-    if asked is None:
+    plain = plain_status(sys.argv[1:], os.environ.get("LAKATOS_RUNS", ""))
+    if plain is None:
         from lakatos.flows.commands import main as commands
 
         commands.main()
@@ -50,7 +50,7 @@ def run() -> None:
     from lakatos.flows.result import show_lines
     from lakatos.flows.run.console import Console
 
-    name, runs = asked
+    name, runs = plain
     run_command(lambda: show_lines(Console(), status(name, runs=runs).lines()))
 
 

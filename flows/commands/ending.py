@@ -67,11 +67,11 @@ def ended_in_order() -> Iterator[None]:
 
 def _in_words(error: Exception) -> str:
     """An error in one line that says what to do."""
-    said = re.sub(r"\s*\n\s*", " ", str(error)).strip() or type(error).__name__
+    words = re.sub(r"\s*\n\s*", " ", str(error)).strip() or type(error).__name__
     if isinstance(error, MemoryError):
-        return f"this machine has too little memory ({said}). Use fewer trials, participants, candidates or draws"
+        return f"this machine has too little memory ({words}). Use fewer trials, participants, candidates or draws"
     if not isinstance(error, OSError) or not error.strerror:
-        return said
+        return words
     if error.filename is None:
         return f"{error.strerror}. Free the space or mend the permission, then `lakatos resume` the run"
     place = error.filename2 or error.filename

@@ -49,12 +49,14 @@ class LazyCommand(TyperCommand):
         """The command itself."""
         from lakatos.flows.commands.adapter import command_of
 
-        command, told = command_of(resolve_name(self.place))
+        command, docstring = command_of(resolve_name(self.place))
         app = typer.Typer(add_completion=False, rich_markup_mode="rich")
         examples = (
-            "\n\n".join(["Examples:", *map(escape, told.examples)]) if told.examples else None
+            "\n\n".join(["Examples:", *map(escape, docstring.examples)])
+            if docstring.examples
+            else None
         )
-        app.command(self.name, help=escape(told.help), epilog=examples)(command)
+        app.command(self.name, help=escape(docstring.help), epilog=examples)(command)
         made = typer.main.get_command(app)
         assert isinstance(made, TyperCommand)
         return made

@@ -93,9 +93,9 @@ def _content_lines(item: Any) -> Iterator[str]:
         yield f"study: {escape(item.study)}\nsignature: {canonical_form(item.steps).digest}"
     if item.kind == "theory_won":
         for place in item.tried:
-            said = "held" if place.held else f"{place.behind:.4f} behind the best"
+            place_words = "held" if place.held else f"{place.behind:.4f} behind the best"
             low, high = place.interval
-            yield f"{place.data}: {place.score:.4f} ({low:.4f} to {high:.4f}), {said}"
+            yield f"{place.data}: {place.score:.4f} ({low:.4f} to {high:.4f}), {place_words}"
         yield escape(item.source)
 
 

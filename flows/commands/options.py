@@ -25,7 +25,7 @@ DataFolder = Annotated[
     Path | None,
     Argument(flag="--data", help="Folder of the published data sets.", environment="LAKATOS_DATA"),
 ]
-ColumnsSaid = Annotated[
+ColumnOptions = Annotated[
     list[str] | None,
     Argument(
         flag="--column",

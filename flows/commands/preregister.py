@@ -46,7 +46,7 @@ def registration_of(folder: Path, experiment: str = "") -> dict[str, Any]:
         plan = state.experiments.preregistrations[name]
         then, frozen = read_state(folder, plan.digest)
         with frozen:
-            said = {
+            claims = {
                 digest: form_of(frozen.artifacts, then, digest).claim
                 for digest in then.theories.checked
             }
@@ -62,7 +62,7 @@ def registration_of(folder: Path, experiment: str = "") -> dict[str, Any]:
             source="own file" if people.file else people.source,
             n_answers=state.experiments.designs[name].record.n_answers,
             asked=_began(folder, state, trace, name),
-            said=said,
+            said=claims,
             manner=_manner(state.campaign.config),
             earlier=_earlier(then),
         )

@@ -10,7 +10,7 @@ import typer
 
 from lakatos.flows.argument import Argument
 from lakatos.flows.commands.adopt import DomainName, prepared_study, print_reading
-from lakatos.flows.commands.options import ColumnsSaid, DataFolder, RunName, RunsFolder
+from lakatos.flows.commands.options import ColumnOptions, DataFolder, RunName, RunsFolder
 from lakatos.flows.errors import UnusableError
 from lakatos.flows.run.console import Console, escape
 from lakatos.flows.run.parts import EngineName
@@ -86,7 +86,7 @@ def explain(
     runs: RunsFolder = Path("runs"),
     cycles: Annotated[int, Argument(least=1)] = 2,
     workers: Workers = 2,
-    column: ColumnsSaid = None,
+    column: ColumnOptions = None,
 ) -> None:
     """Find the theory that best predicts a file of responses: describe the file, write a study for it and run it.
 

@@ -201,8 +201,10 @@ def _sample(
     artifacts = chosen.reading.trace.artifacts
     request = ModelRequest.model_validate(artifacts.get_json(record.request))
     completion = ModelCompletion.model_validate(artifacts.get_json(record.completion))
-    said = [_message(item.role, item.content, place) for place, item in enumerate(request.messages)]
-    answer = _message("assistant", completion.content, len(said)) | {
+    written = [
+        _message(item.role, item.content, place) for place, item in enumerate(request.messages)
+    ]
+    answer = _message("assistant", completion.content, len(written)) | {
         "model": record.model_name,
         "source": "generate",
     }
@@ -216,9 +218,9 @@ def _sample(
     return {
         "id": number,
         "epoch": 1,
-        "input": said,
+        "input": written,
         "target": "",
-        "messages": [*said, answer],
+        "messages": [*written, answer],
         "output": {
             "model": record.model_name,
             "choices": [{"message": answer, "stop_reason": stop}],

@@ -187,7 +187,7 @@ def _call(
         artifacts = chosen.reading.trace.artifacts
         request = ModelRequest.model_validate(artifacts.get_json(record.request))
         completion = ModelCompletion.model_validate(artifacts.get_json(record.completion))
-        said = [
+        parts = [
             {"role": item.role, "parts": [{"type": "text", "content": item.content}]}
             for item in request.messages
         ]
@@ -196,7 +196,7 @@ def _call(
             "parts": [{"type": "text", "content": completion.content}],
             "finish_reason": completion.finish_reason,
         }
-        found["gen_ai.input.messages"] = json.dumps(said, ensure_ascii=False)
+        found["gen_ai.input.messages"] = json.dumps(parts, ensure_ascii=False)
         found["gen_ai.output.messages"] = json.dumps([answered], ensure_ascii=False)
     return found
 

@@ -87,7 +87,7 @@ def describe(
     with advice_for_caller():
         found = describe_table(table_of(data), open_domain(domain) if domain else None)
         found = found.with_columns(columns or {})
-    told = pd.DataFrame(
+    table = pd.DataFrame(
         {
             "column": [item.name for item in found.columns],
             "seems to be": [item.meaning for item in found.columns],
@@ -99,7 +99,7 @@ def describe(
     odd = tuple(map(in_callers_words, (*found.doubts, *found.odd, *found.beyond_grid)))
     read = how_it_is_read(found, Path(data) if isinstance(data, str | os.PathLike) else None)
     read = tuple(map(in_callers_words, read))
-    return DataDescription(found.domain, found.n_rows, told, found.facts, odd, mapping, read)
+    return DataDescription(found.domain, found.n_rows, table, found.facts, odd, mapping, read)
 
 
 @dataclass(frozen=True)
@@ -180,14 +180,14 @@ class PeoplesAnswers:
         return pd.concat(parts, ignore_index=True)
 
     def __repr__(self) -> str:
-        told = [
+        lines = [
             f"{item.experiment}: {plural(item.n_responses, 'answer')} of "
             f"{plural(item.n_people or item.n_participants, 'person', 'people')} to "
             f"{plural(len(item.stimuli), 'trial')}"
             for item in self.trials
         ]
-        told += self.notes
-        return f"responses of the task {self.domain.name!r}\n  " + "\n  ".join(told)
+        lines += self.notes
+        return f"responses of the task {self.domain.name!r}\n  " + "\n  ".join(lines)
 
 
 def adopt(

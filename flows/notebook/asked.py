@@ -92,8 +92,8 @@ def names_run(answers: str | os.PathLike[str], runs: str | os.PathLike[str] = "r
 
 def _check_not_said(**adopting: Any) -> None:
     """Refuse to be told how to read responses that have been read."""
-    if said := sorted(name for name, value in adopting.items() if value):
-        named = " and ".join(said)
+    if given := sorted(name for name, value in adopting.items() if value):
+        named = " and ".join(given)
         raise TrialsError(
             f"{named} cannot be given for responses that have been read already, as those of a run: which task they "
             f"are of, and what their columns mean, is known. Leave {named} out, or name the file of responses in place "

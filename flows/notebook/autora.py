@@ -125,8 +125,8 @@ class TheorySearch(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
 
     def _shown(self) -> dict[str, Any] | None:
         """What was said of the stimulus' columns, which are all that predictions need."""
-        said = dict(self.columns or {}).get("stimulus")
-        return {"stimulus": said} if said else None
+        stimulus = dict(self.columns or {}).get("stimulus")
+        return {"stimulus": stimulus} if stimulus else None
 
     def _answers(self, conditions: pd.DataFrame, observations: pd.DataFrame) -> PeoplesAnswers:
         if observations.shape[1] != 1:
@@ -134,7 +134,7 @@ class TheorySearch(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
                 f"observations have {observations.shape[1]} columns; give one with the option chosen."
             )
         response = str(observations.columns[0])
-        told = conditions.reset_index(drop=True).assign(
+        table = conditions.reset_index(drop=True).assign(
             **{response: observations.iloc[:, 0].to_numpy()}
         )
         columns = dict(self.columns or {})
@@ -143,25 +143,25 @@ class TheorySearch(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
             columns |= {"participant": "", "order": "", "attributes": (), "count": COUNT}
             columns |= {("share" if as_shares else "response"): response}
             columns |= {"response": ""} if as_shares else {"share": ""}
-            told[COUNT] = self.answers_per_row or 1
+            table[COUNT] = self.answers_per_row or 1
         else:
             columns |= {"response": response}
         if not columns.get("responses"):
-            _check_orientation(response, told, self.domain, columns)
-        return adopt(told, self.domain, columns)
+            _check_orientation(response, table, self.domain, columns)
+        return adopt(table, self.domain, columns)
 
 
 def _check_orientation(
-    response: str, told: pd.DataFrame, domain: str, columns: Mapping[str, Any]
+    response: str, shown: pd.DataFrame, domain: str, columns: Mapping[str, Any]
 ) -> None:
     """Refuse 0 and 1, or shares, under the name of the first option: predictions are shares of the second one.
 
     Raises:
         TrialsError: They are so; the message says both readings.
     """
-    if pd.to_numeric(told[response], errors="coerce").isna().any():
+    if pd.to_numeric(shown[response], errors="coerce").isna().any():
         return  # labels say which option they are
-    table = table_of(told)
+    table = table_of(shown)
     found = describe_table(table, open_domain(domain) if domain else None).with_columns(columns)
     labels = (open_domain(domain or found.domain)).options if domain or found.domain else ()
     if option_named(response, RowCells(table.frame, table.name), found.mapping, labels) == 0:

@@ -372,17 +372,17 @@ def effects(
         )
     read = read_formula(formula) if formula else None
     predictors = (by,) if read is None else read.predictors
-    asked = read_asked(
+    request = read_asked(
         answers, theories, runs=runs, domain=domain, columns=columns, known=predictors
     )
-    known = without_notes_on(asked.answers, predictors)
+    known = without_notes_on(request.answers, predictors)
     beside = response_columns(known, predictors, cuts)
     if read is None:
         read = formula_of([by], beside)
     _check_group(read, known)
     found = {}
     with Laboratory(known.domain, n_workers) as laboratory:
-        forms = forms_of(asked.theories, known, laboratory)
+        forms = forms_of(request.theories, known, laboratory)
         if power:
             wanted = parameters or read.parameters
             powers = _powers_of(
@@ -400,7 +400,7 @@ def effects(
                     parameters=parameters, prior_sd=prior_sd, seed=seed,
                 )  # fmt: skip
             except TheoryError as error:
-                left_out(name, error, named=asked.theories is not None)
+                left_out(name, error, named=request.theories is not None)
     if not found:
         raise TheoryError("no theory runs on these responses.")
     first = next(iter(found.values()))
@@ -469,9 +469,9 @@ def _largest(known: PeoplesAnswers) -> Trials:
 
 def without_notes_on(answers: PeoplesAnswers, predictors: Sequence[str]) -> PeoplesAnswers:
     """Responses without the reader's notes that a predictor varies within participants, which it may here."""
-    told = tuple(f"{name} differs between rows of one person" for name in predictors)
+    varying = tuple(f"{name} differs between rows of one person" for name in predictors)
     return replace(
-        answers, notes=tuple(note for note in answers.notes if not note.startswith(told))
+        answers, notes=tuple(note for note in answers.notes if not note.startswith(varying))
     )
 
 
@@ -502,8 +502,8 @@ def response_columns(
     check_columns(wanted, there, answers.columns)
     people, columns = [], []
     for place, (item, table) in enumerate(zip(answers.trials, tables, strict=True)):
-        said = answers.beside[place] if answers.beside else {}
-        names = next(iter(said.values())) if said else None
+        file_cells = answers.beside[place] if answers.beside else {}
+        names = next(iter(file_cells.values())) if file_cells else None
         people.append(
             np.array([f"{item.experiment}/{number}" for number in item.participant])
             if names is None
@@ -525,7 +525,9 @@ def _beside(answers: PeoplesAnswers, place: int) -> dict[str, Any]:
     for name, labels in named_conditions(answers.domain, item.stimuli).items():
         shown[name] = np.array(labels, dtype=object)[item.trial]
     known = answers.people[place] if answers.people else {}
-    people = {name: np.array(said, dtype=object)[item.participant] for name, said in known.items()}
+    people = {
+        name: np.array(values, dtype=object)[item.participant] for name, values in known.items()
+    }
     of_file = dict(answers.beside[place]) if answers.beside else {}
     return {
         **shown,

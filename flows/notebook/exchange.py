@@ -197,7 +197,7 @@ def import_theory(
             raise TheoryError(
                 "a likelihood function is tried on responses; name them with --responses."
             )
-        said = Said(
+        meanings = Said(
             function=function,
             participant=participant,
             columns=pairs(argument, "--argument NAME=COLUMN"),
@@ -206,7 +206,7 @@ def import_theory(
             returns=returns,
             skip=pairs(skip, "--skip COLUMN=CELL", may_be_empty=True),
         )
-        found = imported_likelihood(file, text, Path(answers), said, seconds)
+        found = imported_likelihood(file, text, Path(answers), meanings, seconds)
         return PlainText(found.likelihood.written(), found.notes)
     if own := source_in(text) or source_in_function(text):
         return PlainText(own)
@@ -279,10 +279,10 @@ def export_theory(
     answers, wanted = None, theory
     if responses is not None:
         own = [] if run else [theory]
-        asked = read_asked(
+        request = read_asked(
             responses, own, runs=runs, domain=domain, columns=columns, compared=False
         )
-        answers, wanted = asked.answers, (asked.theories or [theory])[0]
+        answers, wanted = request.answers, (request.theories or [theory])[0]
     if run:
         fitted = read_run(run, runs=runs).theory(str(theory))
         chosen, task = fitted.theory, fitted.domain

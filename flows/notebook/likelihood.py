@@ -90,7 +90,7 @@ class FittedFunction:
 
 
 def imported_likelihood(
-    file: Path, source: str, answers: Any, said: Said, seconds: float
+    file: Path, source: str, answers: Any, meanings: Said, seconds: float
 ) -> ImportedLikelihood:
     """A likelihood function, or a model of another program as one, that was tried on a file of responses."""
     table = table_of(answers).frame
@@ -102,9 +102,9 @@ def imported_likelihood(
     elif is_pymc(source):
         translated = read_pymc(source)
     if translated is not None:
-        source, said = translated.source, translated.said(said, [*map(str, table.columns)])
+        source, meanings = translated.source, translated.said(meanings, [*map(str, table.columns)])
     with LikelihoodSandbox() as sandbox:
-        found = import_likelihood(source, table, sandbox, said, seconds=seconds)
+        found = import_likelihood(source, table, sandbox, meanings, seconds=seconds)
     notes = translated.notes if translated is not None else ()
     return replace(found, notes=(*found.notes, *notes))
 
@@ -131,14 +131,14 @@ def code_of_notebook(text: str) -> str:
     return "\n".join(own for own in lines if not re.match(r"\s*[%!?]|.*\?\s*$", own)) + "\n"
 
 
-def pairs(said: Sequence[str], form: str, *, may_be_empty: bool = False) -> dict[str, str]:
+def pairs(options: Sequence[str], form: str, *, may_be_empty: bool = False) -> dict[str, str]:
     """What options of the form NAME=VALUE say.
 
     Raises:
         TheoryError: One is of another form.
     """
     found = {}
-    for item in said:
+    for item in options:
         name, equals, value = item.partition("=")
         if not (name and equals and (value or may_be_empty)):
             raise TheoryError(f"{item!r} is not of the form {form}.")
@@ -146,14 +146,14 @@ def pairs(said: Sequence[str], form: str, *, may_be_empty: bool = False) -> dict
     return found
 
 
-def bounds_of(said: Sequence[str]) -> dict[str, tuple[float, float]]:
+def bounds_of(options: Sequence[str]) -> dict[str, tuple[float, float]]:
     """Bounds that options of the form NAME=LOW,HIGH state.
 
     Raises:
         TheoryError: One is of another form.
     """
     form, found = "--bound NAME=LOW,HIGH", {}
-    for name, value in pairs(said, form).items():
+    for name, value in pairs(options, form).items():
         try:
             low, high = map(float, value.split(","))
         except ValueError:

@@ -189,7 +189,7 @@ def fit_participants(
     if any(item.pooled for item in answers.trials):
         raise TrialsError("these are counts of responses, which do not identify participants.")
     form = read_program(theory.program)
-    told, notes = None, list(answers.notes)
+    estimates, notes = None, list(answers.notes)
     cells = _cells_of(theory, answers, by)
     with Laboratory(answers.domain, 1) as laboratory:
         found = estimate_participants(form, cells.trials, laboratory)
@@ -215,12 +215,12 @@ def fit_participants(
                 notes.append(write_responses(simulate, simulated, answers, cells.about))
             if recovery:
                 recovered = recover_parameters(simulated, theory, laboratory, cells.conditions)
-                told = pd.DataFrame([vars(item) for item in recovered])
+                estimates = pd.DataFrame([vars(item) for item in recovered])
                 if not cells.conditions:
-                    told = told.drop(columns="among")
+                    estimates = estimates.drop(columns="among")
     table = _table(found, cells.about, answers)
     n_people = n_people_of(answers)
-    return FittedParticipants(theory, answers.domain, tuple(notes), n_people, table, told)
+    return FittedParticipants(theory, answers.domain, tuple(notes), n_people, table, estimates)
 
 
 def _cells_of(theory: Theory, answers: PeoplesAnswers, by: Sequence[str]) -> _Cells:
@@ -331,10 +331,10 @@ def _table(
 def participants_of(answers: PeoplesAnswers, place: int) -> list[str]:
     """What the participants of an experiment are called in the file; their numbers where it is not known."""
     item = answers.trials[place]
-    said = answers.beside[place] if answers.beside else {}
-    if not said:
+    file_cells = answers.beside[place] if answers.beside else {}
+    if not file_cells:
         return [str(number) for number in range(item.n_participants)]
-    names = next(iter(said.values()))
+    names = next(iter(file_cells.values()))
     first = np.unique(item.participant, return_index=True)[1]
     return [str(names[row]) for row in first]
 

@@ -171,9 +171,9 @@ def _states(file: Path) -> Iterator[None]:
     try:
         yield
     except (yaml.YAMLError, KeyError, TypeError, ValueError, RecursionError) as error:
-        said = " ".join(str(error).split())[:200]
+        words = " ".join(str(error).split())[:200]
         raise UnusableError(
-            f"{file} is not as the peer publishes it ({type(error).__name__}: {said})."
+            f"{file} is not as the peer publishes it ({type(error).__name__}: {words})."
         ) from None
 
 

@@ -102,28 +102,28 @@ def posterior(
         PosteriorError: The responses or settings cannot be used.
         TheoryError: The theory fails on them.
     """
-    asked = read_asked(answers, theory, runs=runs, domain=domain, columns=columns)
-    known = asked.answers
+    request = read_asked(answers, theory, runs=runs, domain=domain, columns=columns)
+    known = request.answers
     with (
         Laboratory(known.domain, 1) as laboratory,
         Sandbox(is_own=own_texts(known.domain)) as sandbox,
     ):
-        ((_, form),) = forms_of(asked.theories, known, laboratory).items()
+        ((_, form),) = forms_of(request.theories, known, laboratory).items()
         found = fit_posterior(
             form, known.trials, sandbox, domain=known.domain, draws=draws, tune=tune, chains=chains, seed=seed,
             say=None if quiet else _say,
         )  # fmt: skip
         found, _ = _checked(found, form, known.trials, sandbox, known.domain, seed)
-    told = found.diagnostics
+    measures = found.diagnostics
     found.data.posterior.attrs |= {
         "method": found.method,
         "reason": found.reason,
-        "r_hat": told.r_hat,
-        "effective_draws": told.least_ess,
+        "r_hat": measures.r_hat,
+        "effective_draws": measures.least_ess,
     }
     if not quiet:
         _say(
-            f"{form.name}: {found.method}; R-hat {told.r_hat:.3f}, effective draws {told.least_ess:.0f}, "
+            f"{form.name}: {found.method}; R-hat {measures.r_hat:.3f}, effective draws {measures.least_ess:.0f}, "
             f"{duration(found.seconds['sample'])} of sampling"
         )
     for problem in found.diagnostics.problems:
@@ -178,14 +178,14 @@ class Posteriors(Result):
         """How each theory was fitted, its parameters, whether the chains can be trusted; and how theories compare."""
         for name, (found, checks) in self.fitted.items():
             yield f"[bold]{escape(name)}[/bold]: {found.method} ({escape(found.reason)})"
-            told = found.diagnostics
+            measures = found.diagnostics
             if _has_draws(found):
                 yield (
-                    f"  {told.n_chains} chains of {told.n_draws} draws: R-hat {told.r_hat:.3f}, effective draws "
-                    f"{told.least_ess:.0f}, {told.n_divergences} divergences"
+                    f"  {measures.n_chains} chains of {measures.n_draws} draws: R-hat {measures.r_hat:.3f}, effective "
+                    f"draws {measures.least_ess:.0f}, {measures.n_divergences} divergences"
                 )
                 yield self._parameters(name)
-            for problem in told.problems:
+            for problem in measures.problems:
                 yield f"  [yellow]{escape(problem)}[/yellow]"
             for item in checks:
                 yield escape(
@@ -309,9 +309,9 @@ def posteriors(
     """
     if run:
         answers, theories = run, [answers, *theories]
-    asked = read_asked(answers, list(theories) or None, runs=runs, domain=domain, columns=columns)
-    known = asked.answers
-    if asked.theories is None:
+    request = read_asked(answers, list(theories) or None, runs=runs, domain=domain, columns=columns)
+    known = request.answers
+    if request.theories is None:
         raise StudyError(
             "name the theories whose posteriors are to be estimated, such as `lakatos theory posterior FILE "
             f"{next(iter(find_family(known.domain).seeds))}`."
@@ -323,7 +323,7 @@ def posteriors(
             f"there are no responses of {experiment}; there are those of {names}."
         )
     with Laboratory(known.domain, 1) as laboratory:
-        forms = forms_of(asked.theories, known, laboratory)
+        forms = forms_of(request.theories, known, laboratory)
     fitted: dict[str, Posterior] = {}
     shown: dict[str, tuple[Posterior, tuple[PredictiveCheck, ...]]] = {}
     saved: dict[str, Path] = {}

@@ -62,10 +62,10 @@ def scores_of_predictor(
             if len(trials) == 1:
                 kept = rows[0][part[rows[0]] != number]
                 taught = [(shown[0].iloc[item.trial[kept]], item.response[kept])]
-            asked = part == number
+            is_own = part == number
             model = _taught(name, predictor, taught)
-            said = _shares(name, model, shown[place], item.n_options)
-            probabilities[asked] = said[item.trial[asked]]
+            shares = _shares(name, model, shown[place], item.n_options)
+            probabilities[is_own] = shares[item.trial[is_own]]
         found.append(_by_unit(item, probabilities))
     return found
 
@@ -105,10 +105,10 @@ def _taught(name: str, predictor: Predictor, taught: Sequence[tuple[pd.DataFrame
 def _shares(name: str, model: Any, conditions: pd.DataFrame, n_options: int) -> Array:
     """``(n_trials, n_options)`` how likely each option is."""
     if hasattr(model, "predict_proba"):
-        said = np.asarray(model.predict_proba(conditions), dtype=np.float64)
-        classes = np.asarray(getattr(model, "classes_", np.arange(said.shape[1])), dtype=np.int64)
+        given = np.asarray(model.predict_proba(conditions), dtype=np.float64)
+        classes = np.asarray(getattr(model, "classes_", np.arange(given.shape[1])), dtype=np.int64)
         shares = np.zeros((len(conditions), n_options))
-        shares[:, classes] = said
+        shares[:, classes] = given
     elif n_options == 2:
         second = np.asarray(model.predict(conditions), dtype=np.float64).reshape(len(conditions))
         shares = np.stack([1 - second, second], axis=1)

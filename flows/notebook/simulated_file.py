@@ -59,7 +59,7 @@ def table_of_simulated(simulated: Sequence[Trials], answers: PeoplesAnswers) -> 
         table = frame_of(item, answers.domain).drop(columns="count")
         table["trial"] = table.groupby("participant").cumcount() + 1
         known = answers.people[place] if answers.people else {}
-        people = {name: np.array(said)[item.participant] for name, said in known.items()}
+        people = {name: np.array(values)[item.participant] for name, values in known.items()}
         cells = dict(answers.beside[place]) if answers.beside else {}
         names = cells.pop(next(iter(cells), ""), None)
         if names is not None:
@@ -129,15 +129,15 @@ def _rewritten(
         _write_presses(cells, own, new, mapping, task, rng)
     elif scale is not None:
         try:
-            said = _cells_by(own.response, cells[mapping.response], {})
-            cells[mapping.response] = _cells_of(new.response, said)
+            cell_of = _cells_by(own.response, cells[mapping.response], {})
+            cells[mapping.response] = _cells_of(new.response, cell_of)
         except _NotWrittenError:  # an outcome stands for several numbers, or nobody gave it
             low, high = mapping.stimulus.get(ANSWER_RANGE, (-1, 1))
             numbers = low + (high - low) / 2 * (np.array(scale.places)[new.response] + 1)
             cells[mapping.response] = [f"{value:.12g}" for value in numbers]
     else:
-        said = _cells_by(own.response, cells[mapping.response], mapping.responses)
-        cells[mapping.response] = _cells_of(new.response, said)
+        cell_of = _cells_by(own.response, cells[mapping.response], mapping.responses)
+        cells[mapping.response] = _cells_of(new.response, cell_of)
     for name, column in mapping.feedback.items():
         if name in new.feedback and column in cells:
             cells[column] = [f"{value:.12g}" for value in new.feedback[name]]
@@ -165,18 +165,18 @@ def _write_presses(
     pressed = np.where(was_right, right, (n_keys - 1) - right)
     column = cells[mapping.response]
     try:
-        said = _cells_by(pressed[known], column[known], {})
-        cells[mapping.response] = _cells_of(keys, said)
+        cell_of = _cells_by(pressed[known], column[known], {})
+        cells[mapping.response] = _cells_of(keys, cell_of)
     except _NotWrittenError:  # the file says whether keys were right
-        said = _cells_by(own.response // n_bins, column, {})
-        cells[mapping.response] = _cells_of(new.response // n_bins, said)
+        cell_of = _cells_by(own.response // n_bins, column, {})
+        cells[mapping.response] = _cells_of(new.response // n_bins, cell_of)
     per_unit = 1000.0 if mapping.response_time_unit == "s" else 1.0
     cells[mapping.response_time] = [f"{time / per_unit:.8g}" for time in times_ms]
 
 
-def _cells_by(places: Array, cells: pd.Series, said: Mapping[str, int]) -> dict[int, str]:
+def _cells_by(places: Array, cells: pd.Series, code: Mapping[str, int]) -> dict[int, str]:
     """The cell that stands for each place: one that the file has, or that its mapping names."""
-    found = {place: cell for cell, place in said.items()}
+    found = {place: cell for cell, place in code.items()}
     for place in np.unique(places).tolist():
         words = pd.unique(cells[places == place])
         if len(words) > 1 and len({word.strip().casefold() for word in words}) > 1:
@@ -187,8 +187,8 @@ def _cells_by(places: Array, cells: pd.Series, said: Mapping[str, int]) -> dict[
     return found
 
 
-def _cells_of(places: Array, said: Mapping[int, str]) -> list[str]:
+def _cells_of(places: Array, cell_of: Mapping[int, str]) -> list[str]:
     """Cells that stand for places."""
-    if not set(np.unique(places).tolist()) <= set(said):
+    if not set(np.unique(places).tolist()) <= set(cell_of):
         raise _NotWrittenError
-    return [said[place] for place in places.tolist()]
+    return [cell_of[place] for place in places.tolist()]

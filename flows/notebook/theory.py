@@ -138,11 +138,11 @@ def score(
         scored = scores_of_functions(functions, answers, None, seconds)
         sizes = {name: len(item.bounds) for name, item in functions.items()}
         return in_kind(_score_table(scored, {}, sizes), answers, ())
-    asked = read_asked(answers, theories, runs=runs, domain=domain, columns=columns)
-    known, named = asked.answers, asked.theories is not None
+    request = read_asked(answers, theories, runs=runs, domain=domain, columns=columns)
+    known, named = request.answers, request.theories is not None
     check_comparable(functions, known.domain)
     with Laboratory(known.domain, n_workers, seconds=seconds) as laboratory:
-        chosen = forms_of(asked.theories, known, laboratory)
+        chosen = forms_of(request.theories, known, laboratory)
         starts: list[dict[str, Prior]] = [{}] * len(chosen)
         trials = known.taught(chosen.values())
         done = TimeLeft("theories fitted", len(chosen))
@@ -229,22 +229,22 @@ def fit(
         return fit_function(
             item, answers, each=each, simulate=None if simulate is None else Path(simulate), seconds=seconds
         )  # fmt: skip
-    asked = read_asked(answers, theory, runs=runs, domain=domain, columns=columns, known=wanted)
-    known = without_notes_on(asked.answers, wanted)
+    request = read_asked(answers, theory, runs=runs, domain=domain, columns=columns, known=wanted)
+    known = without_notes_on(request.answers, wanted)
     with Laboratory(known.domain, n_workers, seconds=seconds) as laboratory:
-        ((_, form),) = forms_of(asked.theories, known, laboratory).items()
+        ((_, form),) = forms_of(request.theories, known, laboratory).items()
         (people,) = laboratory.people_of([form], [{}], known.taught([form]))
     if isinstance(people, TheoryError):
         raise people
     fitted = form.with_people(people, pooled=is_pooled(known))
     if not (each or recovery or simulate or figure or wanted):
         return FittedTheory(fitted, known.domain, known.notes, n_people_of(known))
-    told = fit_participants(
+    estimates = fit_participants(
         fitted, known, recovery=recovery, simulate=None if simulate is None else Path(simulate), by=wanted
     )  # fmt: skip
     if figure is not None:
-        write_figure(told.plot(), Path(figure))
-    return told
+        write_figure(estimates.plot(), Path(figure))
+    return estimates
 
 
 def predict(
@@ -285,9 +285,9 @@ def predict(
     if fit_to is not None:
         fitted, notes, columns = _fitted_to(theory, fit_to, domain, columns, runs)
         domain = ""
-    told, own, drawn = _choices(fitted, conditions, domain, columns, n_draws)
+    frame, own, drawn = _choices(fitted, conditions, domain, columns, n_draws)
     low, _, high = np.quantile(drawn, PEOPLE, axis=0)
-    table = _prediction_table(told, np.stack([drawn.mean(axis=0), low, high]), own)
+    table = _prediction_table(frame, np.stack([drawn.mean(axis=0), low, high]), own)
     return in_kind(table, conditions, notes)
 
 
@@ -440,11 +440,11 @@ def _drawn(theory: Theory, stimuli: Stimuli, laboratory: Laboratory, n_draws: in
     return np.concatenate(found, axis=1)
 
 
-def _prediction_table(told: pd.DataFrame, shares: Array, domain: Domain) -> pd.DataFrame:
+def _prediction_table(table: pd.DataFrame, shares: Array, domain: Domain) -> pd.DataFrame:
     labels = [*domain.options, *map(str, range(len(domain.options), shares.shape[2]))]
     columns = {
         f"{label}{ending}": shares[place, :, option]
         for option, label in enumerate(labels[: shares.shape[2]])
         for place, ending in enumerate(("", "_low", "_high"))
     }
-    return told.assign(**columns)
+    return table.assign(**columns)

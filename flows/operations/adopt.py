@@ -158,10 +158,10 @@ def new_study(
     )
     study.parent.mkdir(parents=True, exist_ok=True)
     write_whole(study, text.encode())
-    told = adopted.told if adopted else ()
+    notes = adopted.told if adopted else ()
     people = [item.n_participants for item in adopted.trials if not item.pooled] if adopted else []
     few = too_few_for_a_finding(max(people, default=LEAST_UNITS))
-    return NewStudy(study, tuple(_assumed(found)), told, open_questions, few)
+    return NewStudy(study, tuple(_assumed(found)), notes, open_questions, few)
 
 
 def too_few_for_a_finding(n_people: int) -> str:

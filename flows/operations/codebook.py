@@ -93,9 +93,9 @@ class ColumnMeaning:
 
 def columns_of(rows: Sequence[Row], config: CampaignConfig, domain: Domain) -> list[ColumnMeaning]:
     """Meaning and content of each column of a table, in order."""
-    asked = {question.name: question for question in config.page.questions}
+    by_name = {question.name: question for question in config.page.questions}
     return [
-        _column(name, [row.get(name, "") for row in rows], asked, config, domain)
+        _column(name, [row.get(name, "") for row in rows], by_name, config, domain)
         for name in dict.fromkeys(name for row in rows for name in row)
     ]
 

@@ -88,24 +88,26 @@ class DesignPreview(Result):
 
     def lines(self) -> Iterator[Shown]:
         """Number of trials and participants, power of each pair of rivals, the trials, and whether it is accepted."""
-        told = self.to_json()
+        values = self.to_json()
         yield (
-            f"[bold]{escape(self.chosen.experiment)}[/bold]  {plural(len(told['trials']), 'trial')} of "
-            f"{told['n_candidates']} candidates, each presented {plural(told['repetitions'], 'time')} to each of "
-            f"{plural(told['n_participants'], 'participant')}: "
-            f"{plural(told['n_responses'], 'response')}, cost {told['cost']:g}"
+            f"[bold]{escape(self.chosen.experiment)}[/bold]  {plural(len(values['trials']), 'trial')} of "
+            f"{values['n_candidates']} candidates, each presented {plural(values['repetitions'], 'time')} to each of "
+            f"{plural(values['n_participants'], 'participant')}: "
+            f"{plural(values['n_responses'], 'response')}, cost {values['cost']:g}"
         )
         error = (
-            f" ± {2 * told['information_error_nats']:.3f}" if told["information_error_nats"] else ""
+            f" ± {2 * values['information_error_nats']:.3f}"
+            if values["information_error_nats"]
+            else ""
         )
         yield (
-            f"the responses of one participant carry {told['information_nats']:.3f}{error} nats of information about "
+            f"the responses of one participant carry {values['information_nats']:.3f}{error} nats of information about "
             "which theory is right"
         )
         pairs = Table(
             "first", "second", "power if first is true", "power if second is true", "separated"
         )
-        for pair in told["pairs"]:
+        for pair in values["pairs"]:
             powers = (
                 f"{pair[key]:.2f}" for key in ("power_if_first_is_true", "power_if_second_is_true")
             )
@@ -117,15 +119,15 @@ class DesignPreview(Result):
             )
         yield pairs
         table = Table("trial", "nats added")
-        for trial in told["trials"][:MOST_SHOWN]:
+        for trial in values["trials"][:MOST_SHOWN]:
             gain = "random" if trial["random"] else f"{trial['information_nats']:.4f}"
             table.add_row(escape(trial["text"]), gain)
         yield table
-        if len(told["trials"]) > MOST_SHOWN:
-            yield f"and {len(told['trials']) - MOST_SHOWN} more; --json lists all"
-        yield f"stopping rule: {escape(told['stopping'])}; {told['campaign_ends']}"
-        if told["groups"]:
-            yield escape(told["groups"])
+        if len(values["trials"]) > MOST_SHOWN:
+            yield f"and {len(values['trials']) - MOST_SHOWN} more; --json lists all"
+        yield f"stopping rule: {escape(values['stopping'])}; {values['campaign_ends']}"
+        if values["groups"]:
+            yield escape(values["groups"])
         yield (f"[{'green' if self.chosen.accepted else 'red'}]{escape(self.chosen.reason)}[/]")
 
 

@@ -408,9 +408,9 @@ def up(
             "--limit",
             str(limit),
         ]
-        told = {"PREFECT_API_URL": api, "LAKATOS_BY_EVENT": "0" if server is None else "1"}
+        variables = {"PREFECT_API_URL": api, "LAKATOS_BY_EVENT": "0" if server is None else "1"}
         lab.begin(
-            "schedules", words, environment=told | ({CLIENT_SECRET: secret} if secret else {})
+            "schedules", words, environment=variables | ({CLIENT_SECRET: secret} if secret else {})
         )
         _begin_pages(lab, ports, names, public_url)
         _begin_figures(runs, ports, stack)

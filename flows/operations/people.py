@@ -536,8 +536,8 @@ def ask_more(folder: Path, n_more: int, experiment: str = "") -> int:
             "Later responses can still be imported."
         )
     with Trace.open(folder, RECORD_TYPES) as writing:
-        asked = state.experiments.recruited[name]
-        before = state.experiments.wanted.get(name, asked.record.n_participants)
+        recruitment = state.experiments.recruited[name]
+        before = state.experiments.wanted.get(name, recruitment.record.n_participants)
         item = writing.record(
             more_asked(
                 name,
@@ -547,10 +547,10 @@ def ask_more(folder: Path, n_more: int, experiment: str = "") -> int:
                 preregistered=False,
             ),
             name="ask_more",
-            inputs=[asked.digest],
+            inputs=[recruitment.digest],
             position={"experiment": name, "wanted": before + n_more},
         )
-        key = key_of(writing, asked)
+        key = key_of(writing, recruitment)
     if (folder / COLLECTION_FILE).exists():
         store = SessionStore(folder)
         try:

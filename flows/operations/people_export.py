@@ -401,8 +401,8 @@ def _replies(answers: PersonAnswers, config: CampaignConfig) -> Row:
     row: Row = {name: safe_cell(value) for name, value in answers.replies.items()}
     for question in config.page.questions:
         if question.kind in ("choice", "choices") and question.name in answers.replies:
-            said = question.said(answers.replies[question.name], config.page.language)
-            row[f"{question.name}{LABEL}"] = safe_cell(said)
+            reply = question.said(answers.replies[question.name], config.page.language)
+            row[f"{question.name}{LABEL}"] = safe_cell(reply)
     return row
 
 

@@ -205,14 +205,14 @@ def _check_duties(domain: Domain, space: Stimuli) -> None:
         raise TaskFileError(f"{domain.name}: check refuses its own trials: {error}") from None
     back = domain.swap_sides(domain.swap_sides(some))
     # steps mean nothing without one another: a part of a schedule is no schedule of the study's length
-    asked = space if domain.sequential else some
+    examined = space if domain.sequential else some
     described = {domain.describe(some, row) for row in range(len(some))}
     faults = {
         "options exchanged twice give other trials; swap_sides must undo itself": back.keys
         == some.keys,
         "the space holds a trial twice; list each trial once": len(set(space.keys)) == len(space),
         "a study would refuse trials of its own space; admits must take them": bool(
-            np.all(domain.admits({}, asked))
+            np.all(domain.admits({}, examined))
         ),
         "a feature is no finite number for each trial; features must give one": all(
             np.shape(values) == (len(some),) and np.isfinite(values).all()

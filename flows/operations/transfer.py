@@ -211,17 +211,17 @@ def check_travel(
         experiments: Of the data set.
         called: How a file of responses is called, whose digest says nothing to anybody.
     """
-    told = data if data in ARCHIVES else called or data
+    shown_name = data if data in ARCHIVES else called or data
     name = travelling.theory.name
     if travelling.domain and travelling.domain != domain:
         raise TransferError(
-            f"{name!r} is about {travelling.domain} and the responses of {told} are about {domain}; a theory can be "
-            f"tried on data of its own domain only. `lakatos data list` names the domain of each data set."
+            f"{name!r} is about {travelling.domain} and the responses of {shown_name} are about {domain}; a theory can "
+            f"be tried on data of its own domain only. `lakatos data list` names the domain of each data set."
         )
     same = sorted(travelling.found_on.get(data, frozenset()).intersection(experiments))
     if same:
         raise TransferError(
-            f"{name!r} was found on {', '.join(same[:3])}{' and others' if len(same) > 3 else ''} of {told}, so "
+            f"{name!r} was found on {', '.join(same[:3])}{' and others' if len(same) > 3 else ''} of {shown_name}, so "
             "that these responses cannot test it. Name another data set, or other experiments of this one "
             "with --experiments."
         )
@@ -291,8 +291,8 @@ def find_target(
             f"no experiment of the run {name} is called {experiments!r}; it collected: {there}."
         )
     config = state.campaign.config
-    asked = [state.experiments.designs[own].record.archive for own in chosen]
-    archived = _by_data_set(config, asked) if config.source.is_archive else {}
+    archives = [state.experiments.designs[own].record.archive for own in chosen]
+    archived = _by_data_set(config, archives) if config.source.is_archive else {}
     return TransferTarget(folder.name, config.domain, trials, archived, config.domain_file)
 
 
@@ -346,11 +346,11 @@ def _file_target(
     )
 
 
-def _with_said(columns: AnswerColumns, said: Mapping[str, Any] | AnswerColumns) -> AnswerColumns:
+def _with_said(columns: AnswerColumns, stated: Mapping[str, Any] | AnswerColumns) -> AnswerColumns:
     """The meanings of columns that a study says, with others in place of some."""
-    if isinstance(said, AnswerColumns):
-        return said
-    return AnswerColumns.model_validate(columns.model_dump() | dict(said))
+    if isinstance(stated, AnswerColumns):
+        return stated
+    return AnswerColumns.model_validate(columns.model_dump() | dict(stated))
 
 
 def _by_data_set(config: CampaignConfig, experiments: Iterable[str]) -> dict[str, frozenset[str]]:
@@ -539,8 +539,8 @@ def check_transfer(
     if missing:
         return f"{measured.data} has no experiment {missing[0]!r}"
     chosen = [by_name[name] for name in measured.experiments]
-    for item, told in zip(chosen, measured.answers, strict=True):
-        if item.digest != told:
+    for item, measured_one in zip(chosen, measured.answers, strict=True):
+        if item.digest != measured_one:
             return f"the responses of {item.experiment} are not those that the record names"
     form = read_program(TheoryProgram(measured.source, measured.author))
     theory = form

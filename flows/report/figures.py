@@ -268,8 +268,8 @@ def predictions_chart(
         answered = (math.nan,) * 3
         if shares is not None:
             answered = (shares.share[row], shares.low[row], shares.high[row])
-        said = tuple((float(mean), float(low), float(high)) for mean, low, high in stack[:, :, row])
-        trials.append(charts.AnsweredTrial(int(row) + 1, int(row) in random, *answered, said))
+        ends = tuple((float(mean), float(low), float(high)) for mean, low, high in stack[:, :, row])
+        trials.append(charts.AnsweredTrial(int(row) + 1, int(row) in random, *answered, ends))
     names = [reading.label(rival).short for rival in rivals]
     of = f" (n = {n_people} {reading.answerers})" if n_people else ""
     draw = partial(charts.predictions, trials, names, option, of=of)

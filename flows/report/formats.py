@@ -8,7 +8,7 @@ from math import inf
 
 import numpy as np
 
-from lakatos.experiments.adoption.names import told_experiment
+from lakatos.experiments.adoption.names import experiment_in_words
 from lakatos.experiments.interval import interval_of_squares
 from lakatos.theories.engine.scoring.score import LEAST_OF_INTERVAL, ScoreEstimate
 from lakatos.traces.wording import plural
@@ -85,7 +85,7 @@ def moment(time: str) -> str:
 
 def experiment_of_data_set(name: str) -> str:
     """An experiment's number, and in parentheses the part of the data to which it belongs: ``2.1 (students)``."""
-    number, _, part = told_experiment(name).partition(" ")
+    number, _, part = experiment_in_words(name).partition(" ")
     return f"{number} ({part})" if part else number
 
 

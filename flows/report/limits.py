@@ -263,8 +263,8 @@ def _idle_clauses(reading: RunReading) -> list[str]:
     """What the winner's program could say, and no trial that was asked depends on."""
     if reading.leader is None:
         return []
-    account, told = reading.theory(reading.leader).account(), reading.state.theories.told
-    refused = told.record.refused if told else ()
+    account, renewed = reading.theory(reading.leader).account(), reading.state.theories.told
+    refused = renewed.record.refused if renewed else ()
     idle = [item for item in account.clauses if item.idle and item.wording.clause not in refused]
     return [clause.statement for clause in idle]
 

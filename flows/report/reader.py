@@ -158,8 +158,8 @@ class RunReading:
         """Whether the verdict is that a new theory is better than every published one, and no table contradicts it."""
         if self.concluded is None or set(self.state.seeds) & {*self.tied_with_leader}:
             return False
-        told, leader = self.state.theories.told, self.concluded.leader
-        is_published = told is not None and leader in told.record.published
+        renewed, leader = self.state.theories.told, self.concluded.leader
+        is_published = renewed is not None and leader in renewed.record.published
         return is_better(self.concluded, is_published=is_published)
 
     @property

@@ -130,9 +130,9 @@ class SvgCanvas:
         self, x: float, y: float, width: float, height: float, css: str, words: str = ""
     ) -> None:
         """Draw a filled rectangle."""
-        said = Markup("<title>{}</title>").format(words) if words else ""
+        title = Markup("<title>{}</title>").format(words) if words else ""
         box = '<rect x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}" class="{}">{}</rect>'
-        self.add(box, x, y, width, height, css, said)
+        self.add(box, x, y, width, height, css, title)
 
     def text(
         self,
@@ -159,11 +159,11 @@ class SvgCanvas:
         size: float = 4.5,
     ) -> None:
         """A point of a series, with words for whoever points at it, and a link where it leads somewhere."""
-        said = Markup("<title>{}</title>").format(words) if words else ""
+        title = Markup("<title>{}</title>").format(words) if words else ""
         mark = Markup(
             '<path d="{}" transform="translate({:.1f} {:.1f}) scale({})" class="mark {} {}">{}</path>'
         )
-        body = mark.format(OUTLINES[shape], x, y, size, shape, css, said)
+        body = mark.format(OUTLINES[shape], x, y, size, shape, css, title)
         self.parts.append(linked(body, link, words))
 
     def drawing(self) -> Drawing:

@@ -141,10 +141,10 @@ def stated_mechanisms(theory: Theory, domain: Domain) -> frozenset[str]:
 
 def _tried_clauses(reading: RunReading) -> list[str]:
     """What trying the leader's clauses found at the verdict; before it nothing."""
-    told = reading.state.theories.told
-    if told is None or told.record.leader != reading.leader:
+    renewed = reading.state.theories.told
+    if renewed is None or renewed.record.leader != reading.leader:
         return []
-    return [text.removeprefix("the claim says: ") for text in told.record.tried]
+    return [text.removeprefix("the claim says: ") for text in renewed.record.tried]
 
 
 @dataclass(frozen=True)
@@ -179,8 +179,8 @@ def favouring_trials(reading: RunReading, leader: Digest, rival: Digest) -> list
         trials = reading.trials(name)
         if pair[0] is None or pair[1] is None:
             continue
-        told = [np.asarray(item.record.proportions) for item in pair if item]
-        shares = [values.reshape(len(trials.stimuli), -1) for values in told]
+        predicted = [np.asarray(item.record.proportions) for item in pair if item]
+        shares = [values.reshape(len(trials.stimuli), -1) for values in predicted]
         own, other = (
             np.hstack([1 - item, item]) if item.shape[1] == 1 else item for item in shares
         )

@@ -171,12 +171,12 @@ def _tools(reading: RunReading, results: Iterable[Digest]) -> Iterator[str]:
         yield f"{called.tool} {arguments[:300]}"
 
 
-def _in_words(said: CheckedStatement) -> str:
+def _in_words(statement: CheckedStatement) -> str:
     """A statement as what it is: computed, contradicted, or not checked."""
-    if said.outcome == "supported":
-        return f"supported: {said.told}. In its own words, not checked: {said.text}"
-    why = f" ({'; '.join(said.problems)})" if said.problems else ""
-    return f"{said.outcome}{why}: {said.text}"
+    if statement.outcome == "supported":
+        return f"supported: {statement.told}. In its own words, not checked: {statement.text}"
+    why = f" ({'; '.join(statement.problems)})" if statement.problems else ""
+    return f"{statement.outcome}{why}: {statement.text}"
 
 
 def _became(reading: RunReading) -> dict[Digest, list[tuple[bool, str]]]:
@@ -195,8 +195,8 @@ _Became = Iterator[tuple[Digest, bool, str]]
 
 def _of_readings(state: RunState) -> _Became:
     for case in state.roles.cases:
-        for said in case.record.statements:
-            yield case.record.answer, said.supported, _in_words(said)
+        for statement in case.record.statements:
+            yield case.record.answer, statement.supported, _in_words(statement)
         for name in ("hypothesis", "change"):
             if text := getattr(case.record, name):
                 yield case.record.answer, True, f"a conjecture ({name}): {text}"

@@ -9,7 +9,7 @@ from typing import Annotated
 
 from rich.table import Table
 
-from lakatos.experiments.adoption.names import told_experiment
+from lakatos.experiments.adoption.names import experiment_in_words
 from lakatos.experiments.data_sets import data_sets_of
 from lakatos.flows.argument import Argument, NamedRunFolder
 from lakatos.flows.branches.branch import find_record
@@ -118,7 +118,7 @@ class WhyAnswer(Result):
                 "nats",
             )
             for item in self.carried:
-                name, share = told_experiment(item.experiment), f"{item.share:.2f}"
+                name, share = experiment_in_words(item.experiment), f"{item.share:.2f}"
                 table.add_row(
                     name, str(item.trial), escape(item.shown), str(item.n_answers), share,
                     f"{item.leader:.2f}", f"{item.rival:.2f}", f"{item.nats:+.1f}",
@@ -357,7 +357,7 @@ def _in_brief(
         most = carried[0]
         yield (
             f"The trial that favours the leading theory most is {most.trial} of experiment "
-            f"{told_experiment(most.experiment)} ({shortened(most.shown, 60)}): "
+            f"{experiment_in_words(most.experiment)} ({shortened(most.shown, 60)}): "
             f"{_option(reading, most)} was chosen in {most.share:.0%} of {plural(most.n_answers, 'response')}; with "
             f"parameters estimated from all responses, the leading theory predicts {most.leader:.0%}, "
             f"the rival {most.rival:.0%}."

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final
 
-from lakatos.experiments.adoption.names import told_experiment
+from lakatos.experiments.adoption.names import experiment_in_words
 from lakatos.experiments.participants.answers import LANGUAGE_MODEL
 from lakatos.flows.report.formats import fixed
 from lakatos.flows.report.reader import RunReading, shortened
@@ -176,8 +176,8 @@ def summary(reading: RunReading, kind: str, body: Mapping[str, Any], name: str =
     try:
         if kind == INTENT:
             note = body.get("note")
-            said = f": {json.dumps(note, ensure_ascii=False)}" if note else ""
-            return shortened(f"{STEPS.get(name, name)}{said}", 220)
+            note_words = f": {json.dumps(note, ensure_ascii=False)}" if note else ""
+            return shortened(f"{STEPS.get(name, name)}{note_words}", 220)
         words = RecordWords(reading, lambda theory: reading.label(theory).short)
         return shortened(words.sentence(kind, body), 220)
     except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError):
@@ -204,7 +204,7 @@ def _scored(body: Body, words: RecordWords) -> str:
     mean = sum(units["log_predictive"]) / sum(units["n_choices"])
     # The name, which may be long, stands last: it may be cut.
     return (
-        f"experiment {told_experiment(body['experiment'])}: score {fixed(mean)} nats per choice ({how}) of "
+        f"experiment {experiment_in_words(body['experiment'])}: score {fixed(mean)} nats per choice ({how}) of "
         f"{words.theory(body)}"
     )
 
@@ -243,12 +243,10 @@ def _compared_with_truth(body: Body, words: RecordWords) -> str:
 
 def _designed(body: Body, words: RecordWords) -> str:
     if not body["accepted"]:
-        return f"experiment {told_experiment(body['experiment'])} was refused: {body['reason']}"
+        return f"experiment {experiment_in_words(body['experiment'])} was refused: {body['reason']}"
     people = plural(body["n_participants"], "participant")
     trials = plural(body["n_trials"], "trial")
-    return (
-        f"experiment {told_experiment(body['experiment'])} with {trials} for {people} was designed"
-    )
+    return f"experiment {experiment_in_words(body['experiment'])} with {trials} for {people} was designed"
 
 
 def _collected(body: Body, words: RecordWords) -> str:
@@ -263,11 +261,11 @@ def _collected(body: Body, words: RecordWords) -> str:
             f"sessions of the language model {model}",
         )
     who = plural(body["n_participants"], one, many)
-    return f"{plural(body['n_responses'], 'response')} of {who} to experiment {told_experiment(body['experiment'])}"
+    return f"{plural(body['n_responses'], 'response')} of {who} to experiment {experiment_in_words(body['experiment'])}"
 
 
 def _recruited(body: Body, words: RecordWords) -> str:
-    of, n = told_experiment(body["experiment"]), body["n_participants"]
+    of, n = experiment_in_words(body["experiment"]), body["n_participants"]
     if body["source"] == ARCHIVAL:
         return f"existing responses of {plural(n, 'participant')} were assigned to experiment {of}"
     return f"{plural(n, 'participant was', 'participants were')} recruited for experiment {of} ({body['source']})"
@@ -279,7 +277,7 @@ def _arrived(body: Body, words: RecordWords) -> str:
         who = "a language model's session"
     status = body["status"].replace("_", " ")
     answers = plural(body["n_answers"], "response")
-    return f"{answers} of {who} to experiment {told_experiment(body['experiment'])} ({status})"
+    return f"{answers} of {who} to experiment {experiment_in_words(body['experiment'])} ({status})"
 
 
 def _lost(body: Body, words: RecordWords) -> str:
@@ -300,7 +298,7 @@ def _judged(body: Body, words: RecordWords) -> str:
 
 def _settled(body: Body, words: RecordWords) -> str:
     side = "for" if body["favoured"] else "against"
-    return f"experiment {told_experiment(body['experiment'])} was evidence {side} the candidate"
+    return f"experiment {experiment_in_words(body['experiment'])} was evidence {side} the candidate"
 
 
 def _closed(body: Body, words: RecordWords) -> str:
@@ -362,7 +360,7 @@ _SENTENCES: Mapping[str, Callable[[Body, RecordWords], str]] = {
     "truth_compared": _compared_with_truth,
     "design_chosen": _designed,
     "preregistration": lambda body, words: (
-        f"experiment {told_experiment(body['experiment'])}: predictions of "
+        f"experiment {experiment_in_words(body['experiment'])}: predictions of "
         f"{plural(len(body['rivals']), 'theory')} frozen"
     ),
     "recruited": _recruited,

@@ -138,9 +138,9 @@ async def ask_stage(
         if isinstance(failed, BaseException):
             raise failed
     replies = [
-        _write_down(run, place, question, who, said)
-        for (question, who), said in zip(pairs, found, strict=True)
-        if not isinstance(said, BaseException)
+        _write_down(run, place, question, who, reply)
+        for (question, who), reply in zip(pairs, found, strict=True)
+        if not isinstance(reply, BaseException)
     ]
     if unanswered := failures([item.answered.record for item in replies]):
         run.progress.note(f"to {stage} in cycle {cycle}, {unanswered}")
@@ -285,7 +285,7 @@ async def _ask(
             return cut(silent.record.outcome, silent.record.reason, silent.record.calls)
         found = looked.exhibits if looked else ()
         request, shown = _request(run.config.roles, roles, question, who, cycle, found)
-        said = await ask_for(question.answer, ask, request)
+        reply = await ask_for(question.answer, ask, request)
     except ContextTooLongError:
         return cut("too_long", "the question does not fit the model's context")
     except PinnedRuleError as error:
@@ -301,9 +301,9 @@ async def _ask(
                 f"Nothing is lost: `lakatos resume {run.folder}` goes on from here."
             ) from error
         return cut("no_answer", f"{type(error).__name__}: {error}"[:_SHOWN])
-    if isinstance(said, TypedAnswer):
-        return _DraftReply("answered", "", said.value, tuple(made), shown, rules)
-    return _DraftReply(said.reason, said.detail, None, tuple(made), shown, rules)
+    if isinstance(reply, TypedAnswer):
+        return _DraftReply("answered", "", reply.value, tuple(made), shown, rules)
+    return _DraftReply(reply.reason, reply.detail, None, tuple(made), shown, rules)
 
 
 def _write_down(
@@ -311,17 +311,17 @@ def _write_down(
     place: dict[str, int | str],
     question: RoleQuestion[Any],
     who: _AskedModel,
-    said: _DraftReply,
+    reply: _DraftReply,
 ) -> RoleReply[Any]:
     """The answer as a record, in the order of the questions."""
     answer = (
         None
-        if said.value is None
-        else run.trace.artifacts.put_json(said.value.model_dump(mode="json"))
+        if reply.value is None
+        else run.trace.artifacts.put_json(reply.value.model_dump(mode="json"))
     )
     version, declared = who.choice.version, run.models.settings[who.model].version
-    if said.calls:
-        last = run.trace.get(said.calls[-1], LanguageModelCalled)
+    if reply.calls:
+        last = run.trace.get(reply.calls[-1], LanguageModelCalled)
         version, declared = served_version(last), last.model_version
     record = RoleAnswered(
         cycle=int(place["cycle"]),
@@ -329,19 +329,19 @@ def _write_down(
         task=question.prompt.name,
         subject=question.subject,
         prompt=question.prompt.version,
-        rules=digest_bytes(render(said.rules).encode()),
+        rules=digest_bytes(render(reply.rules).encode()),
         model=who.model,
         model_version=declared,
         served=version,
-        calls=said.calls,
-        outcome=said.outcome,
-        reason=said.reason,
+        calls=reply.calls,
+        outcome=reply.outcome,
+        reason=reply.reason,
         answer=answer,
     )
     # What did not come of the model, but of budget, server or room, is found again by the question alone.
-    inputs = question.inputs if said.is_cut or not said.calls else said.calls
+    inputs = question.inputs if reply.is_cut or not reply.calls else reply.calls
     answered = run.record(record, name="answer", inputs=inputs, position=_position(place, question))
-    return RoleReply(question, answered, said.value, said.shown, said.rules)
+    return RoleReply(question, answered, reply.value, reply.shown, reply.rules)
 
 
 def _position(place: dict[str, int | str], question: RoleQuestion[Any]) -> dict[str, int | str]:

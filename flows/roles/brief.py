@@ -199,7 +199,7 @@ def notebook(evidence: RunEvidence, models: RoleModels, role: str) -> RoleNotebo
     """The newest notes that fit, each once; what a pinned rule forbids is left out."""
     lines: list[str] = []
     inputs: list[Digest] = []
-    said: set[str] = set()
+    known: set[str] = set()
     room = NOTEBOOK_CHARACTERS
     for item in reversed(list(evidence.state.roles.answered.values())):
         record = item.record
@@ -208,9 +208,9 @@ def notebook(evidence: RunEvidence, models: RoleModels, role: str) -> RoleNotebo
         answer = evidence.artifacts.get_json(record.answer)
         note = " ".join(str(answer.get("note") or "").split())
         note = conjecture(note, models.rules(role, record.cycle))
-        if not note or note in said:
+        if not note or note in known:
             continue
-        said.add(note)
+        known.add(note)
         line = f"cycle {record.cycle}, {record.subject}: {note}"
         room -= len(line)
         if room < 0:

@@ -35,15 +35,15 @@ def useless(state: RolesState, role: str, cycle: int) -> str:
         role: Of the question.
         cycle: Of the question.
     """
-    said = [
+    lines = [
         item.record
         for item in state.answered.values()
         if item.record.role == role
         and item.record.cycle < cycle
         and item.record.outcome not in _ELSEWHERE
     ]
-    if len(said) >= LEAST_ANSWERS and all(item.answer is None for item in said):
-        return f"none of its {len(said)} answers could be read"
+    if len(lines) >= LEAST_ANSWERS and all(item.answer is None for item in lines):
+        return f"none of its {len(lines)} answers could be read"
     drafts = [item.record for item in state.tried if item.record.cycle < cycle]
     refused = all(item.outcome == "refused" for item in drafts)
     if role == "reviser" and len(drafts) >= LEAST_DRAFTS and refused:

@@ -42,7 +42,7 @@ async def check_participant(run: Run) -> None:
         raise ModelUnusableError(f"the run has not gone on: {error} {again}") from error
 
 
-async def interview(run: Run, asked: Recorded[PeopleRecruited], due: SessionsDue) -> None:
+async def interview(run: Run, recruited: Recorded[PeopleRecruited], due: SessionsDue) -> None:
     """Hold the sessions that are due; what the model answers can then be collected from its source.
 
     Raises:
@@ -50,7 +50,7 @@ async def interview(run: Run, asked: Recorded[PeopleRecruited], due: SessionsDue
             resumed.
     """
     name = due.recruitment.experiment
-    prepared = await _prepare(run, due, asked)
+    prepared = await _prepare(run, due, recruited)
     sampling, memory = prepared.record.sampling, prepared.record.memory
     manner = AskingSettings(
         sampling=sampling, context_tokens=prepared.record.context_tokens, memory=memory
@@ -79,7 +79,7 @@ async def interview(run: Run, asked: Recorded[PeopleRecruited], due: SessionsDue
 
 
 async def _prepare(
-    run: Run, due: SessionsDue, asked: Recorded[PeopleRecruited]
+    run: Run, due: SessionsDue, recruited: Recorded[PeopleRecruited]
 ) -> Recorded[ModelTakesPart]:
     """Write down, once, which model takes part, what it reads and how it is asked."""
     people, experiment = run.config.participants, due.recruitment.experiment
@@ -101,7 +101,7 @@ async def _prepare(
         "take_part",
         work,
         returns=ModelTakesPart,
-        inputs=[asked.digest],
+        inputs=[recruited.digest],
         position={"experiment": experiment},
     )
 
@@ -135,13 +135,13 @@ def _write_down(run: Run, prepared: Recorded[ModelTakesPart], session: ModelSess
 def _explained(folder: Path, experiment: str, error: BaseException) -> BaseException:
     """The error with what to do, where the run can go on from here."""
     if isinstance(error, BudgetExhaustedError):
-        said = (
+        words = (
             str(error)
             .replace("Raise the budget in the study file and resume, or ask for less.", "")
             .strip()
         )
         return FlowError(
-            f"the budget for language models is exhausted: {said} Nothing is lost: raise it with "
+            f"the budget for language models is exhausted: {words} Nothing is lost: raise it with "
             f"`lakatos models budget {folder}` and go on with `lakatos resume {folder}`."
         )
     if isinstance(error, LanguageModelError):

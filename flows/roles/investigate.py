@@ -184,12 +184,12 @@ def _record(
     model: str,
     position: Mapping[str, int | str],
     calls: list[Digest],
-    said: ToolConversation | None,
+    reply: ToolConversation | None,
     problem: str = "",
 ) -> MatterInvestigated:
-    uses = said.uses if said else ()
-    problems = tuple(f"{item.said!r}: {item.problem}" for item in said.findings) if said else ()
-    answered = said is not None and said.outcome == "answered"
+    uses = reply.uses if reply else ()
+    problems = tuple(f"{item.said!r}: {item.problem}" for item in reply.findings) if reply else ()
+    answered = reply is not None and reply.outcome == "answered"
     return MatterInvestigated(
         cycle=int(position["cycle"]),
         role=question.role,
@@ -204,9 +204,9 @@ def _record(
             for use in uses
             if use.outcome != "returned"
         ),
-        outcome=said.outcome if said else problem,
-        reason=said.reason if said else "",
-        notes=said.answer[:NOTES_CHARACTERS] if said and answered and not problems else "",
+        outcome=reply.outcome if reply else problem,
+        reason=reply.reason if reply else "",
+        notes=reply.answer[:NOTES_CHARACTERS] if reply and answered and not problems else "",
         problems=problems,
     )
 

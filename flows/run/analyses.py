@@ -208,8 +208,8 @@ def _groups_of(table: Trials, domain: Domain, key: bytes) -> Iterator[Digests]:
     row = np.stack([whose, rows, response], axis=1).astype("<i8")
     row, same = np.unique(row, axis=0, return_inverse=True)
     count = np.bincount(same.ravel(), weights=table.count).astype("<i8")
-    told = np.column_stack([row[:, 1:], count])
-    distinct, place = np.unique(told, axis=0, return_inverse=True)
+    keyed = np.column_stack([row[:, 1:], count])
+    distinct, place = np.unique(keyed, axis=0, return_inverse=True)
     digests = [
         hashlib.blake2b(row.tobytes(), key=key[:64], digest_size=8).digest() for row in distinct
     ]

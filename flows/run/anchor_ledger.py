@@ -143,8 +143,8 @@ class AnchorLedger:
                 items, access = LabelAccess(exposed).read(anchor, "vault", "report", judges)
             except VaultError as error:
                 reports = [item.told for item in before if isinstance(item, VaultReported)]
-                told = [f"{name}: {words}" for item in reports for name, words in item.items()]
-                raise VaultError("\n  ".join([str(error), *told])) from None
+                lines = [f"{name}: {words}" for item in reports for name, words in item.items()]
+                raise VaultError("\n  ".join([str(error), *lines])) from None
             found = report(items)
             opened = trace.record(access.exposed[-1], name="expose vault")
             trace.record(found, name="report vault", inputs=[opened.digest])

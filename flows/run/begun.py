@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 def note_begun(study: CampaignConfig, folder: Path) -> None:
     """Note that a run of a study was begun; a home that cannot be written stops no run."""
-    told = canonical_json({"folder": str(folder.resolve())})
+    mark = canonical_json({"folder": str(folder.resolve())})
     with suppress(OSError, ArtifactError):
-        write_whole(_note(study, folder), told, private=True)
+        write_whole(_note(study, folder), mark, private=True)
 
 
 def forget_begun(study: CampaignConfig, folder: Path, made: Sequence[Path]) -> None:

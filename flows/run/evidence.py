@@ -62,8 +62,8 @@ def counted_again(config: CampaignConfig, state: RunState) -> str:
     if not config.source.is_archive or domain_of(config).sequential:
         return ""
     designs = state.experiments.designs
-    asked = [designs[name].record.archive for name in state.experiments.collected]
-    if len(set(asked)) == len(asked):
+    archives = [designs[name].record.archive for name in state.experiments.collected]
+    if len(set(archives)) == len(archives):
         return ""
     return (
         "Participants of several of these experiments count once in each, so that there is no p, and intervals are too "

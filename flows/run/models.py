@@ -186,11 +186,11 @@ def out_of_budget(config: CampaignConfig, folder: Path, error: Exception) -> str
         FlowError: The study stops where its budget is exhausted.
     """
     if config.roles.exhausted == "stop":
-        said = str(error).replace(
+        words = str(error).replace(
             "Raise the budget in the study file and resume, or ask for less.", ""
         )
         raise FlowError(
-            f"the budget for language models is exhausted: {said.strip()} Nothing is lost: raise it with "
+            f"the budget for language models is exhausted: {words.strip()} Nothing is lost: raise it with "
             f"`lakatos models budget {folder}` and go on with `lakatos resume {folder}`."
         ) from error
     return "the budget does not cover it"

@@ -102,7 +102,7 @@ class PageConfig(ConfigSection):
         n_practice = self.practice.trials or max(map(len, self.practice.own.values()), default=0)
         limits = [f"{name} {item.timeout_ms / 1000:g} s" for name, item in self.conditions.items()
                   if item.timeout_ms is not None]  # fmt: skip
-        said = [
+        lines = [
             (n_practice, f"{n_practice} trials for practice come first and are not analysed."),
             (self.break_every, f"There is a break after every {self.break_every} decisions."),
             (
@@ -118,7 +118,7 @@ class PageConfig(ConfigSection):
             (limits, f"The time limit depends on the condition: {', '.join(limits)}."),
             (self.record, f"Noted besides: {', '.join(self.record)}."),
         ]
-        return tuple(words for used, words in said if used)
+        return tuple(words for used, words in lines if used)
 
     @property
     def limits_time(self) -> bool:

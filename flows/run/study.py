@@ -365,14 +365,14 @@ class CampaignConfig(ConfigSection):
         except ExperimentError as error:
             raise ValueError(str(error).removesuffix(".")) from None
         check_timed_trials(domain, stimuli, self.page.timed)
-        asked = self.confirmation
-        if asked.participants and asked.repetitions % 2:
+        confirmed = self.confirmation
+        if confirmed.participants and confirmed.repetitions % 2:
             raise ValueError(
                 "confirmation.repetitions: give an even number; half of them have the right key on the other side"
             )
         task = timed_task(domain)
         n_keys = 2 if task is None else task.n_keys(stimuli)
-        if asked.participants and n_keys > 2 and asked.trials < len(stimuli):
+        if confirmed.participants and n_keys > 2 and confirmed.trials < len(stimuli):
             raise ValueError(
                 f"confirmation.trials: give {len(stimuli)}, all that there are; with fewer, some of three keys would "
                 "be right more often than others"

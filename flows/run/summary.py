@@ -104,8 +104,8 @@ def summary_of(state: RunState, head: tuple[int, str], waiting: str) -> RunSumma
 def keep_summary(folder: Path, summary: RunSummary) -> None:
     """Leave a summary beside the run; where nothing can be written, the next one who asks loads the run again."""
     with suppress(ArtifactError, OSError):
-        told = json.loads(canonical_json(asdict(summary)))
-        kept = canonical_json({**told, CODE: _code_of(told)})
+        values = json.loads(canonical_json(asdict(summary)))
+        kept = canonical_json({**values, CODE: _code_of(values)})
         write_whole(folder / SUMMARY_FILE, kept, private=True)
 
 
@@ -113,14 +113,14 @@ CODE = "code"
 """Key of the code that shows who wrote a summary."""
 
 
-def _code_of(told: dict[str, Any]) -> str:
+def _code_of(values: dict[str, Any]) -> str:
     """The code of a summary's content.
 
     Raises:
         OSError: The laboratory has no key yet.
     """
     key = (home() / KEY_FILE).read_bytes()
-    return hmac.new(key, b"summary" + canonical_json(told), "sha256").hexdigest()
+    return hmac.new(key, b"summary" + canonical_json(values), "sha256").hexdigest()
 
 
 def read_summary(folder: Path) -> RunSummary | None:

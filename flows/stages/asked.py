@@ -79,11 +79,11 @@ def waiting_in(state: RunState) -> AnswersAwaited | None:
     config, known = state.campaign.config, state.experiments
     if config is None or not config.source.one_by_one:
         return None
-    for name, asked in known.recruited.items():
+    for name, recruitment in known.recruited.items():
         people = known.answers.get(name, ())
         n_completed = sum(item.record.status == "completed" for item in people)
         stale = name in known.collected or name in known.closed or name in known.withdrawn
-        wanted = known.wanted.get(name, asked.record.n_participants)
+        wanted = known.wanted.get(name, recruitment.record.n_participants)
         if not stale and n_completed < wanted:
             return AnswersAwaited(name, config.source, n_completed, len(people), wanted)
     return None
@@ -102,12 +102,12 @@ def recruiting_key(source: SourceProfile, key: Digest, place: Digest) -> Digest:
     return key if source.responds_later else place
 
 
-def key_of(trace: Trace, asked: Recorded[PeopleRecruited]) -> Digest:
+def key_of(trace: Trace, recruitment: Recorded[PeopleRecruited]) -> Digest:
     """Key under which people of an experiment were recruited."""
-    event = trace.journal.find_record(asked.digest)
+    event = trace.journal.find_record(recruitment.digest)
     assert event is not None
     place = trace.place_of(event.key, event.name, event.position)
-    return recruiting_key(SOURCES[asked.record.source].profile, event.key, place)
+    return recruiting_key(SOURCES[recruitment.record.source].profile, event.key, place)
 
 
 def _arrived(trace: Trace, experiment: str) -> list[InboxBatch]:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from lakatos.experiments.adoption.names import told_experiment
+from lakatos.experiments.adoption.names import experiment_in_words
 from lakatos.experiments.errors import SourceError, TrialsError
 from lakatos.experiments.participants.answers import LANGUAGE_MODEL, PersonAnswers
 from lakatos.experiments.participants.language_model import SessionsDue
@@ -125,26 +125,30 @@ def standing(run: Run, cycle: int, number: int = 0, *, experiment: str = "") -> 
             if experiment
             else (chosen.cycle, chosen.number) == (cycle, number)
         ):
-            asked = AskedPeople(Recorded(plan, event.inputs[0]), item)
-            for known in (Recorded(chosen, frozen.inputs[0]), asked.plan, asked.recruited):
+            recruitment = AskedPeople(Recorded(plan, event.inputs[0]), item)
+            for known in (
+                Recorded(chosen, frozen.inputs[0]),
+                recruitment.plan,
+                recruitment.recruited,
+            ):
                 run.recall(known)
             record_consent(run, item, _design(run.trace.artifacts, plan))
             run.progress.stage(
                 cycle,
                 "collect",
-                f"{told_experiment(plan.experiment)}: participants were recruited before",
+                f"{experiment_in_words(plan.experiment)}: participants were recruited before",
             )
-            return asked
+            return recruitment
     return None
 
 
 @task(name="collect")
 async def collect(
-    run: Run, cycle: int, plan: Recorded[Preregistration], asked: Recorded[PeopleRecruited]
+    run: Run, cycle: int, plan: Recorded[Preregistration], recruited: Recorded[PeopleRecruited]
 ) -> Recorded[TrialsCollected] | AnswersAwaited:
     """Take the batches that arrived for an experiment and write its trial table, or say that people are missing."""
     if run.config.source.one_by_one:
-        return await collect_people(run, cycle, plan, asked)
+        return await collect_people(run, cycle, plan, recruited)
     name = plan.record.experiment
 
     def take(context: StepContext) -> TrialsCollected:
@@ -153,7 +157,7 @@ async def collect(
             not parts
         ):  # the inbox was lost: the source gives the same responses to the same key again
             recruitment = recruit_again(
-                run.source, run.trace, plan.record, key_of(run.trace, asked)
+                run.source, run.trace, plan.record, key_of(run.trace, recruited)
             )
             deliver(run, recruitment, recruitment.n_participants)
             parts = _arrived(run.trace, name)
@@ -170,7 +174,7 @@ async def collect(
         "collect",
         take,
         returns=TrialsCollected,
-        inputs=[plan.digest, asked.digest],
+        inputs=[plan.digest, recruited.digest],
         position={"cycle": cycle, "experiment": name},
     )
     # Only now, with the table on record, the inbox and the source may forget the responses.
@@ -219,13 +223,13 @@ class _People:
 
 
 async def collect_people(
-    run: Run, cycle: int, plan: Recorded[Preregistration], asked: Recorded[PeopleRecruited]
+    run: Run, cycle: int, plan: Recorded[Preregistration], recruited: Recorded[PeopleRecruited]
 ) -> Recorded[TrialsCollected] | AnswersAwaited:
     """Write down who arrived, exclude by the preregistered rules, and make the table of the others.
 
     A table that exists already is made anew where people withdrew or joined; all that rested on it is then stale.
     """
-    collection = _collection(run.trace, plan, asked)
+    collection = _collection(run.trace, plan, recruited)
     if collection.is_over:
         people = _take_people(run, collection, wanted_in(run, collection.name, collection.design))
     else:
@@ -261,14 +265,14 @@ async def collect_people(
 
 
 def _collection(
-    trace: Trace, plan: Recorded[Preregistration], asked: Recorded[PeopleRecruited]
+    trace: Trace, plan: Recorded[Preregistration], recruitment: Recorded[PeopleRecruited]
 ) -> _Collection:
     name = plan.record.experiment
     tables = [event for event in trace.journal.events() if _is_table_of(event, name)]
     closed = (item for item in trace.records(CollectionClosed) if item.record.experiment == name)
     design = _design(trace.artifacts, plan.record)
-    key = key_of(trace, asked)
-    return _Collection(plan, asked, key, design, tuple(tables), next(closed, None))
+    key = key_of(trace, recruitment)
+    return _Collection(plan, recruitment, key, design, tuple(tables), next(closed, None))
 
 
 async def _ask_until_enough(run: Run, collection: _Collection) -> tuple[_Collection, _People, bool]:
@@ -277,7 +281,7 @@ async def _ask_until_enough(run: Run, collection: _Collection) -> tuple[_Collect
     Returns:
         The collection, with the record that closed it if a look did; the people; and whether some are awaited.
     """
-    plan, asked, design = collection.plan, collection.asked, collection.design
+    plan, recruited, design = collection.plan, collection.asked, collection.design
     looks = run.state.experiments.designs[collection.name].record.looks
     n_here = 0
     while True:
@@ -286,7 +290,7 @@ async def _ask_until_enough(run: Run, collection: _Collection) -> tuple[_Collect
         recruitment = recruit_again(run.source, run.trace, plan.record, collection.key)
         arrived = deliver(run, recruitment, until_look)
         if isinstance(arrived, SessionsDue):
-            await interview(run, asked, arrived)
+            await interview(run, recruited, arrived)
             arrived = deliver(run, recruitment, until_look)
         people = _take_people(run, collection, wanted)
         closed = stop_early(run.evidence, run.trace, plan, people.waiting, people.kept)
@@ -298,7 +302,7 @@ async def _ask_until_enough(run: Run, collection: _Collection) -> tuple[_Collect
             case Batch(payloads) if len(payloads) < wanted:
                 n_here = len(payloads)
                 continue  # up to the next look
-        if not replace_excluded(run, asked, design, people.waiting, people.kept):
+        if not replace_excluded(run, recruited, design, people.waiting, people.kept):
             return collection, people, False
 
 
@@ -375,7 +379,7 @@ def take_answers(run: Run) -> None:
     pending = [batch for batch in run.trace.inbox.pending() if "person" in batch.json()]
     if not pending:
         return
-    asked = {item.record.experiment: item for item in run.trace.records(PeopleRecruited)}
+    recruitments = {item.record.experiment: item for item in run.trace.records(PeopleRecruited)}
     sessions = {
         (item.record.experiment, item.record.person): [item.digest]
         for item in run.trace.records(SessionHeld)
@@ -387,9 +391,9 @@ def take_answers(run: Run) -> None:
     for batch in pending:
         answers = PersonAnswers.from_json(batch.json())
         _check_source(run.config, run.folder, answers)
-        if answers.experiment not in asked and not run.config.source.responds_later:
+        if answers.experiment not in recruitments and not run.config.source.responds_later:
             continue  # a recruitment that was cut short simulated them; it is made again, and brings the same
-        _check_asked(run.domain, run.folder, answers, list(asked), designs)
+        _check_asked(run.domain, run.folder, answers, list(recruitments), designs)
         run.trace.record(
             AnswersArrived(
                 experiment=answers.experiment,
@@ -404,7 +408,7 @@ def take_answers(run: Run) -> None:
             ),
             name="arrive",
             inputs=[
-                asked[answers.experiment].digest,
+                recruitments[answers.experiment].digest,
                 *sessions.get((answers.experiment, answers.person), ()),
             ],
             position={"batch": batch.digest},
@@ -428,15 +432,15 @@ def _check_asked(
     domain: Domain,
     folder: Path,
     answers: PersonAnswers,
-    asked: Sequence[str],
+    recruitment: Sequence[str],
     designs: Mapping[str, Design],
 ) -> None:
     """Refuse responses to an experiment that nobody was asked for, or to trials that it does not have."""
-    if answers.experiment not in asked:
+    if answers.experiment not in recruitment:
         raise SourceError(
             f"the inbox holds responses of participant {answers.person[:12]} to experiment "
             f"{answers.experiment!r}, for which "
-            f"no participants were recruited (recruited for: {', '.join(asked) or 'none'}). `lakatos "
+            f"no participants were recruited (recruited for: {', '.join(recruitment) or 'none'}). `lakatos "
             "data withdraw` removes them."
         )
     try:
@@ -447,14 +451,14 @@ def _check_asked(
         ) from None
 
 
-def record_consent(run: Run, asked: Recorded[PeopleRecruited], design: Design) -> None:
+def record_consent(run: Run, recruitment: Recorded[PeopleRecruited], design: Design) -> None:
     """Write down, in every language, the text that people of an experiment agree to, once.
 
     People go on reading the texts with which the experiment was opened, also where a translation was changed since.
     """
-    for language, lines in run.source.consents(design, key_of(run.trace, asked)).items():
+    for language, lines in run.source.consents(design, key_of(run.trace, recruitment)).items():
         position = {"language": language}
-        if (before := run.trace.recorded("consent", [asked.digest], position)) is not None:
+        if (before := run.trace.recorded("consent", [recruitment.digest], position)) is not None:
             run.recall(before)
             continue
         run.record(
@@ -465,7 +469,7 @@ def record_consent(run: Run, asked: Recorded[PeopleRecruited], design: Design) -
                 text_version=run.config.page.consent_version,
             ),
             name="consent",
-            inputs=[asked.digest],
+            inputs=[recruitment.digest],
             position=position,
         )
 

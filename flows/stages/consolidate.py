@@ -117,13 +117,13 @@ def _refused_designs(state: RunState, domain: str, cycle: int) -> Iterator[Pitfa
         record = item.record
         if record.cycle == cycle and not record.accepted:
             names = ", ".join(state.theories.name(name) for name in record.rivals)
-            asked = (
+            requests = (
                 f"ask {record.n_participants} people {record.n_trials} trials to tell them apart"
             )
             yield pitfall(
                 domain,
                 f"design {names}",
-                asked,
+                requests,
                 record.reason,
                 (item.digest,),
             )

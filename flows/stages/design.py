@@ -83,9 +83,11 @@ def search_design(
     best = _planned(question, searched, (cycle, number), context.rng)
     groups = ""
     if not best.offer.pooled:
-        asked = [name for name in COMPARISONS if getattr(evidence.config.validation, name)]
-        told = [COMPARISONS[name](evidence, names[0], best.design, context.rng) for name in asked]
-        groups = " ".join(text for text in told if text)
+        wanted = [name for name in COMPARISONS if getattr(evidence.config.validation, name)]
+        powers = [
+            COMPARISONS[name](evidence, names[0], best.design, context.rng) for name in wanted
+        ]
+        groups = " ".join(text for text in powers if text)
     return _chosen(evidence.config, context, best, (cycle, number), names, groups)
 
 

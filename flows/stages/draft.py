@@ -88,11 +88,11 @@ async def write_drafts(
     tried: list[Recorded[SuccessorTried]] = []
     for number in range(run.config.roles.drafts + MOST_FREE):
         going = {name: item for name, item in lenses.items() if not item.is_over}
-        asked = [
+        requests = [
             _question(run.config, run.trace.artifacts, item, number - item.n_free)
             for item in going.values()
         ]
-        heard = await ask_stage(run, cycle, "write", asked, number)
+        heard = await ask_stage(run, cycle, "write", requests, number)
         if not heard:
             break
         n_asked += len(heard)
@@ -340,7 +340,7 @@ def _report(
         ]
         for title, rival in (("leader", diagnosis.leader), ("loser", diagnosis.loser))
     }
-    told = draft_report(theory, scored, trials, rivals, evidence.domain)
+    report = draft_report(theory, scored, trials, rivals, evidence.domain)
     theories = evidence.state.theories
     pool = {
         theories.name(line.theory): [
@@ -349,11 +349,11 @@ def _report(
         for line in evidence.state.board().standings
     }
     if alike := likeness([own.mean for own in scored], pool):
-        told["predicts most like"] = alike
+        report["predicts most like"] = alike
     shares = {
         name: np.round(own.mean, 4).tolist() for name, own in zip(experiments, scored, strict=True)
     }
-    return {**told, PREDICTED: shares}
+    return {**report, PREDICTED: shares}
 
 
 def _tried_record(
@@ -415,9 +415,9 @@ async def _analyse(
     def work(context: StepContext) -> AnalysisMade:
         outcome: Literal["returned", "refused"] = "returned"
         try:
-            told = run_analysis(answer.analysis, analysis_tables(trials, predicted), sandboxed)
+            result = run_analysis(answer.analysis, analysis_tables(trials, predicted), sandboxed)
         except AnalysisRefusedError as error:
-            told, outcome = str(error), "refused"
+            result, outcome = str(error), "refused"
         return AnalysisMade(
             cycle=cycle,
             lens=lens,
@@ -425,7 +425,7 @@ async def _analyse(
             answer=heard.answered.digest,
             code=context.artifacts.put(answer.analysis.encode()),
             outcome=outcome,
-            told=told,
+            told=result,
         )
 
     made = [draft.digest for draft in (item.best,) if draft is not None]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from lakatos.experiments.adoption.names import told_experiment
+from lakatos.experiments.adoption.names import experiment_in_words
 from lakatos.experiments.participants.table import get_answers, trials_of_people
 from lakatos.experiments.preregistration import Preregistration
 from lakatos.experiments.record import (
@@ -67,7 +67,7 @@ def replace_excluded(
         position={"experiment": waiting.experiment, "wanted": waiting.n_planned + n_more},
     )
     more = plural(n_more, "more person is", "more people are")
-    run.progress.note(f"{told_experiment(waiting.experiment)}: {more} asked for, as {reason}")
+    run.progress.note(f"{experiment_in_words(waiting.experiment)}: {more} asked for, as {reason}")
     return True
 
 

@@ -189,29 +189,32 @@ def _completeness(state: RunState, name: Digest) -> tuple[float, float] | None:
 def say_of_library(state: RunState, leader: Digest) -> list[str]:
     """The fate of theories of earlier campaigns, for the verdict; empty if none was taken."""
     taken, library = state.memory.winners, state.memory.taken
-    said = []
+    lines = []
     if library is not None and (found_in := library.record.found_here):
-        said.append(
+        lines.append(
             f"What won in {', '.join(found_in)} was left out: it was found on these same answers, which are no "
             "test of it."
         )
     if taken is None or not (taken.record.theories or taken.record.refused):
-        return said
+        return lines
     n, refused = len(taken.record.theories), len(taken.record.refused)
     if refused:
-        said.insert(0, f"{refused} theories of earlier campaigns failed the checks.")
+        lines.insert(0, f"{refused} theories of earlier campaigns failed the checks.")
     if leader in taken.record.theories:
         study = taken.record.studies[taken.record.theories.index(leader)]
-        return [f"It won in {study} before, and competed here from the first experiment on.", *said]
+        return [
+            f"It won in {study} before, and competed here from the first experiment on.",
+            *lines,
+        ]
     there = [name for name in taken.record.theories if name in state.theories.pool]
     behind = [state.board().of(name).behind for name in there]
     if behind and all(item.value > 0 and not is_tie(item) for item in behind):
         low, high = min(behind, key=lambda item: item.value).interval
-        said.insert(
+        lines.insert(
             0,
             f"None of the {n} theories that won in earlier campaigns holds for these people: the nearest is "
             f"{low:.4f} to {high:.4f} nats per choice behind.",
         )
     elif n:
-        said.insert(0, f"{n} theories that won in earlier campaigns competed.")
-    return said
+        lines.insert(0, f"{n} theories that won in earlier campaigns competed.")
+    return lines

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lakatos.experiments.adoption.names import told_experiment
+from lakatos.experiments.adoption.names import experiment_in_words
 from lakatos.experiments.conditions import CONDITION
 from lakatos.experiments.design import design_from_json
 from lakatos.experiments.interval import LEAST_UNITS
@@ -41,7 +41,7 @@ async def preregister(
 ) -> Recorded[Preregistration]:
     """Freeze every rival's predictions for every trial, the exclusion rules and the analysis."""
     run.progress.stage(
-        cycle, "freeze predictions", f"experiment {told_experiment(chosen.record.experiment)}"
+        cycle, "freeze predictions", f"experiment {experiment_in_words(chosen.record.experiment)}"
     )
     inputs = [chosen.digest, *(item.digest for item in run.state.theories.pool.values())]
     inputs += [item.digest for item in run.state.experiments.collected.values()]
@@ -202,11 +202,11 @@ EFFECTS_WITHIN = (
 
 def _rules_of(evidence: RunEvidence) -> str:
     """The rules by which the study compares people."""
-    asked = evidence.config.validation
+    settings = evidence.config.validation
     effects = (
-        EFFECTS_WITHIN if asked.effects == CONDITION and evidence.config.conditions else EFFECTS
+        EFFECTS_WITHIN if settings.effects == CONDITION and evidence.config.conditions else EFFECTS
     )
-    rules = (GROUPS if asked.groups else "", effects if asked.effects else "")
+    rules = (GROUPS if settings.groups else "", effects if settings.effects else "")
     return " ".join(rule for rule in rules if rule)
 
 

@@ -92,11 +92,11 @@ async def propose(
     ):  # lessons of situations like this one, also of other studies where they are shared
         lost, kinds = diagnosis.record, ("fact", "pitfall", "theory_won")
         learned = recall_about(run, cycle, "write", lost, lost.location, kinds, MOST)
-    asked = []
+    requests = []
     if roles.reviser:
         notes = notebook(run.evidence, run.models, "reviser")
-        asked = _writing(run.evidence, notes, case, read, learned)
-    written = await write_drafts(run, cycle, asked)
+        requests = _writing(run.evidence, notes, case, read, learned)
+    written = await write_drafts(run, cycle, requests)
     tried = {item.record: item for item in written.tried}
     passed = [tried[best] for best in best_drafts(list(tried))][: roles.successors]
     await _audit(run, cycle, passed)
@@ -140,10 +140,10 @@ async def with_leader_case(run: Run, cycle: int, case: CycleCase) -> CycleCase:
         for item in found[:MOST_FINDINGS]
     ]
     name = run.state.theories.name(case.leader)
-    told = Exhibit(f"what the leader gets wrong: {name}", lines or ["nothing that stands out"])
+    exhibit = Exhibit(f"what the leader gets wrong: {name}", lines or ["nothing that stands out"])
     return replace(
         case,
-        background=(told, *case.background),
+        background=(exhibit, *case.background),
         inputs=(*case.inputs, called.digest),
     )
 
@@ -193,8 +193,10 @@ def _statements(heard: RoleReply[CaseReading] | RoleReply[Steelman]) -> list[Che
     """Each statement with the result of computing its claims."""
     value = heard.value
     assert value is not None
-    said: Sequence[Statement] = value.statements if isinstance(value, CaseReading) else value.case
-    return [checked(item, heard.rules, heard.shown) for item in said]
+    written: Sequence[Statement] = (
+        value.statements if isinstance(value, CaseReading) else value.case
+    )
+    return [checked(item, heard.rules, heard.shown) for item in written]
 
 
 def _mending(
@@ -208,13 +210,13 @@ def _mending(
     ]
     if not refused:
         return None
-    asked = heard.question
+    old_question = heard.question
     return replace(
-        asked,
-        task=f"{asked.task} These of your statements do not count yet: mend their claims, or leave them out.",
+        old_question,
+        task=f"{old_question.task} These of your statements do not count yet: mend their claims, or leave them out.",
         exhibits=heard.shown,
         last=(Exhibit("your statements that do not count", refused),),
-        inputs=(heard.answered.digest, *asked.inputs),
+        inputs=(heard.answered.digest, *old_question.inputs),
         tools=False,
     )
 

@@ -109,15 +109,15 @@ def _presented(state: RunState, cycle: int) -> list[Exhibit]:
 
 def _keep(run: Run, cycle: int, heard: RoleReply[Reflection], value: Reflection) -> None:
     records = records_of(heard.shown)
-    said: tuple[WrittenPitfall | WrittenFact, ...] = (*value.pitfalls, *value.facts)
-    held = [_held(item, heard.rules, records) for item in said]
+    learned: tuple[WrittenPitfall | WrittenFact, ...] = (*value.pitfalls, *value.facts)
+    held = [_held(item, heard.rules, records) for item in learned]
     written = run.record(
         LessonsWritten(cycle=cycle, answer=heard.answered.digest, lessons=tuple(held)),
         name="write lessons",
         inputs=[heard.answered.digest, *heard.question.inputs],
         position={"cycle": cycle},
     )
-    for number, (item, judged) in enumerate(zip(said, held, strict=True)):
+    for number, (item, judged) in enumerate(zip(learned, held, strict=True)):
         if not judged.supported:
             run.progress.note(f"a lesson was not kept: {judged.problems[0]}")
             continue

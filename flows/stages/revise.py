@@ -25,7 +25,7 @@ from lakatos.theories.discovery.grammar_search.proposal import (
 )
 from lakatos.theories.discovery.grammar_search.search_tree import ArchiveMap
 from lakatos.theories.discovery.grammar_search.size_path import size_path, smallest_near_best
-from lakatos.theories.discovery.induction.pace import InductionTold
+from lakatos.theories.discovery.induction.pace import InductionReport
 from lakatos.theories.discovery.roles.record import SuccessorsProposed
 from lakatos.theories.engine.laboratory import Laboratory
 from lakatos.theories.engine.record import (
@@ -121,7 +121,7 @@ async def revise(
         proposal = SearchProposal(())
         if "grammar" in settings.advocates:
             looking = replace(brief, looks_back=remembers)
-            telling = SearchTold(WorkTold(run.progress, cycle), brief.n_candidates)
+            telling = SearchReport(WorkReport(run.progress, cycle), brief.n_candidates)
             proposal = search(run.open_family, run.laboratory, looking, trials, context, telling)
         if "grammar" in settings.advocates:
             n_tried = len(proposal.attempts)
@@ -132,7 +132,7 @@ async def revise(
         reads = "induction" in settings.advocates
         if reads:
             run.progress.stage(cycle, SEARCH, "inducing rules from the responses")
-        reading = WorkTold(run.progress, cycle)
+        reading = WorkReport(run.progress, cycle)
         found = (
             induced(
                 run.domain,
@@ -140,7 +140,7 @@ async def revise(
                 best,
                 context,
                 past=past,
-                told=reading,
+                report=reading,
                 first_option=sides,
                 has_places=SIDES not in closed,
             )
@@ -170,11 +170,11 @@ def searched_in_words(n_tried: int, n_planned: int, unspent: str) -> str:
         n_planned: Number that was planned, to which those are added that arise while the best are simplified.
         unspent: Why fewer were tried.
     """
-    said = f"{plural(n_tried, 'candidate')} evaluated"
+    words = f"{plural(n_tried, 'candidate')} evaluated"
     if unspent:
-        return f"{said} of at most {n_planned}: {unspent}"
+        return f"{words} of at most {n_planned}: {unspent}"
     n_added = n_tried - n_planned
-    return f"{said}, {n_added} of them while the best were simplified" if n_added > 0 else said
+    return f"{words}, {n_added} of them while the best were simplified" if n_added > 0 else words
 
 
 def search(
@@ -183,14 +183,16 @@ def search(
     brief: AdvocateBrief,
     trials: Sequence[Trials],
     context: StepContext,
-    told: Callable[[int, float], None] | None = None,
+    report: Callable[[int, float], None] | None = None,
 ) -> SearchProposal:
     """The grammar advocate's search on the responses so far."""
-    return search_compositions(laboratory, family.grammar, brief, trials, context.rng, told=told)
+    return search_compositions(
+        laboratory, family.grammar, brief, trials, context.rng, report=report
+    )
 
 
 @dataclass
-class WorkTold:
+class WorkReport:
     """Says how far a piece of work is, how good its best theory is, and how long the rest takes at this pace."""
 
     progress: CampaignProgress
@@ -211,22 +213,22 @@ class WorkTold:
             share: Of the work that this is, between 0 and 1, where some are more work than others.
         """
         now = self.clock()
-        said = f"{min(n_done, n_planned)} of {n_planned} {what}"
+        words = f"{min(n_done, n_planned)} of {n_planned} {what}"
         if math.isfinite(best):
-            said += f", best search criterion {best:.4f} nats per choice"
+            words += f", best search criterion {best:.4f} nats per choice"
         if what != self._what:  # the first round has no pace yet
             self._what, self._begun = what, (now, share)
         elif 1 > share > self._begun[1]:
             pace = (now - self._begun[0]) / (share - self._begun[1])
-            said += f", about {duration(max(pace * (1 - share), 1.0))} left"
-        self.progress.stage(self.cycle, SEARCH, said)
+            words += f", about {duration(max(pace * (1 - share), 1.0))} left"
+        self.progress.stage(self.cycle, SEARCH, words)
 
 
 @dataclass(frozen=True)
-class SearchTold:
+class SearchReport:
     """Says how far the search for candidates is."""
 
-    work: WorkTold
+    work: WorkReport
     n_candidates: int
 
     def __call__(self, n_tried: int, best: float) -> None:
@@ -242,7 +244,7 @@ def induced(
     context: StepContext,
     *,
     past: bool,
-    told: InductionTold | None = None,
+    report: InductionReport | None = None,
     first_option: str = "",
     has_places: bool = True,
 ) -> tuple[SuccessorSubmitted, ...]:
@@ -254,7 +256,7 @@ def induced(
         best: Criterion of what the grammar's advocate submits.
         context: Of the step.
         past: Whether responses depend on one's own past.
-        told: Hears how far it is.
+        report: Hears how far it is.
         first_option: What the first option always is, where it is one thing.
         has_places: Whether it is known where options stood, so that rules may speak of places.
     """
@@ -276,7 +278,7 @@ def induced(
             context.rng,
             least=best - LEFT_OUT,
             past=past,
-            told=told,
+            report=report,
             first_option=first_option,
             has_places=has_places,
         )

@@ -122,31 +122,31 @@ def _leaderboard(look: RunMoment, request: Request) -> dict[str, Any]:
 
 
 def _compare(look: RunMoment, request: Request) -> dict[str, Any] | None:
-    asked = request.query_params.get
-    return compare_pages.compare(look, asked("first", ""), asked("second", ""))
+    wanted = request.query_params.get
+    return compare_pages.compare(look, wanted("first", ""), wanted("second", ""))
 
 
 def _curves(look: RunMoment, request: Request) -> dict[str, Any] | None:
-    asked = request.query_params
-    chosen = asked.getlist("theory")[: curve_pages.MOST_CURVES]
-    return curve_pages.curves(look, asked.get("by", ""), chosen, asked.get("groups", ""))
+    wanted = request.query_params
+    chosen = wanted.getlist("theory")[: curve_pages.MOST_CURVES]
+    return curve_pages.curves(look, wanted.get("by", ""), chosen, wanted.get("groups", ""))
 
 
 def _people(look: RunMoment, request: Request) -> dict[str, Any] | None:
-    asked = request.query_params.get
-    return person_pages.people(look, asked("experiment", ""), asked("sort", ""))
+    wanted = request.query_params.get
+    return person_pages.people(look, wanted("experiment", ""), wanted("sort", ""))
 
 
 def _trace(look: RunMoment, request: Request) -> dict[str, Any]:
-    asked = request.query_params.get
+    parameters = request.query_params.get
     wanted = WantedEvents(
-        text=asked("q", "").strip()[:200],
-        kind=asked("kind", "")[:80],
-        cycle=_number(asked("cycle", "")),
-        begun=bool(asked("begun", "")),
+        text=parameters("q", "").strip()[:200],
+        kind=parameters("kind", "")[:80],
+        cycle=_number(parameters("cycle", "")),
+        begun=bool(parameters("begun", "")),
     )
     return trace_pages.trace(
-        look, wanted, _number(asked("before", "")), _number(asked("calls", ""))
+        look, wanted, _number(parameters("before", "")), _number(parameters("calls", ""))
     )
 
 

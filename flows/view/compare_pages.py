@@ -9,7 +9,7 @@ import numpy as np
 from markupsafe import Markup
 from scipy.stats import rankdata
 
-from lakatos.experiments.adoption.names import told_experiment
+from lakatos.experiments.adoption.names import experiment_in_words
 from lakatos.experiments.data_sets import data_sets_of
 from lakatos.flows.view.plot import PlotDots, PlotPoint, plot
 from lakatos.flows.view.trial_points import (
@@ -88,8 +88,8 @@ def compared_plot(
             PlotPoint(
                 point.predicted[0],
                 point.predicted[1],
-                f"trial {point.row + 1} of {told_experiment(point.experiment)}: {tags[0]} {point.predicted[0]:.2f}, "
-                f"{tags[1]} {point.predicted[1]:.2f}, people {point.share:.2f}",
+                f"trial {point.row + 1} of {experiment_in_words(point.experiment)}: {tags[0]} "
+                f"{point.predicted[0]:.2f}, {tags[1]} {point.predicted[1]:.2f}, people {point.share:.2f}",
                 key=point.key,
             )
             for point in points

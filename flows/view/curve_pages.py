@@ -73,9 +73,9 @@ def curves(
     """Values of the page of curves by a property of the trials; ``divided`` names what people are grouped by."""
     names = choosable(look)
     theories = curve_theories(look, names, chosen)
-    told = answers_with_predictions(look, theories)
-    parts = list(told.values())
-    known = known_of_people(look, list(told))
+    responses = answers_with_predictions(look, theories)
+    parts = list(responses.values())
+    known = known_of_people(look, list(responses))
     divided = divided if divided in known else ""
     columns = [look.domain.features(trials.stimuli) for trials, _ in parts]
     varied = varied_properties(columns)
@@ -199,7 +199,7 @@ def binned(
             for rows, (trials, _) in zip(inside, parts, strict=True)
         ]
         at = [column[rows] for rows, column in zip(inside, values, strict=True)]
-        said = [
+        labels = [
             np.stack([share[rows, option] for share in shares], axis=-1)
             if shares
             else np.zeros((int(rows.sum()), 0))
@@ -212,7 +212,7 @@ def binned(
         estimate = ratio(hits, sizes)
         ends = estimate.interval if estimate.is_known else (0.0, 1.0)
         places = np.concatenate(at)
-        mean = np.average(np.concatenate(said), axis=0, weights=weight)
+        mean = np.average(np.concatenate(labels), axis=0, weights=weight)
         found.append(
             CurveBin(
                 at=float(np.average(places, weights=weight)),
@@ -231,11 +231,11 @@ def binned(
 
 def chosen_by_unit(trials: Trials, rows: Array, option: int) -> tuple[Array, Array]:
     """How often each person, or where they are pooled each trial, chose an option, and of how many responses."""
-    asked = rows[trials.trial]
-    unit = (trials.trial if trials.pooled else trials.participant)[asked]
-    count = trials.count[asked]
+    row_of = rows[trials.trial]
+    unit = (trials.trial if trials.pooled else trials.participant)[row_of]
+    count = trials.count[row_of]
     sizes = np.bincount(unit, weights=count).astype(np.float64)
-    hits = np.bincount(unit, weights=count * (trials.response[asked] == option)).astype(np.float64)
+    hits = np.bincount(unit, weights=count * (trials.response[row_of] == option)).astype(np.float64)
     return hits[sizes > 0], sizes[sizes > 0]
 
 
@@ -250,8 +250,8 @@ def binned_plot(
     """People's shares with intervals, those of groups where there are some, and a line for each theory."""
     shown = [(f"{group} ({n_answers:,} responses)", own) for group, n_answers, own in groups]
     dots = [
-        PlotDots(said, place + 2 if groups else -1, SHAPES_OF_GROUPS[place], people_points(own))
-        for place, (said, own) in enumerate(shown or [("people", bins)])
+        PlotDots(series, place + 2 if groups else -1, SHAPES_OF_GROUPS[place], people_points(own))
+        for place, (series, own) in enumerate(shown or [("people", bins)])
     ]
     lines = [
         PlotLine(
@@ -405,8 +405,8 @@ def parameter_plot(
         points = list(zip(item.values.tolist(), curve.tolist(), strict=True))
         lines.append(PlotLine(words, place + 1, points))
         if np.isfinite(shares[row]):
-            said = f"{words}: {shares[row]:.2f} of people"
-            point = PlotPoint(float(tens[1]), float(shares[row]), said)
+            label = f"{words}: {shares[row]:.2f} of people"
+            point = PlotPoint(float(tens[1]), float(shares[row]), label)
             dots.append(PlotDots(f"people, {words}", place + 1, SHAPES[place], [point]))
     return plot(
         f"parameter-{item.name}",

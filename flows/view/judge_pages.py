@@ -83,8 +83,8 @@ def lean(settled: Sequence[VerdictRow]) -> list[JudgeLean]:
     """Calibration in the large, for the panel and for every judge, on verdicts that data have settled."""
     given: dict[str, list[tuple[float, float]]] = {}
     for item in settled:
-        said = {"the whole panel": item.verdict.probability, **item.verdict.opinions}
-        for name, value in said.items():
+        probabilities = {"the whole panel": item.verdict.probability, **item.verdict.opinions}
+        for name, value in probabilities.items():
             given.setdefault(name, []).append((value, float(bool(item.favoured))))
     found = []
     for name, pairs in given.items():

@@ -196,8 +196,8 @@ class JournalOutline:
     def counted(self, kind: str, *fields: str) -> list[tuple[Any, ...]]:
         """How many records of a kind have which values in some fields: values, then the number."""
         if self.whole is not None:
-            told = Counter(self.values(kind, *fields))
-            return [(*values, number) for values, number in told.items()]
+            counts = Counter(self.values(kind, *fields))
+            return [(*values, number) for values, number in counts.items()]
         places = ", ".join(f"json_extract(body, '$.{field}')" for field in fields)
         return [
             tuple(row)

@@ -63,8 +63,8 @@ def now(look: RunMoment) -> str:
         case "waiting":
             assert look.waiting is not None
             return f"waits for people: {look.waiting.n_completed} of {look.waiting.n_planned} have answered"
-    if look.progress == "running" and (said := said_now(look)) is not None:
-        return said.words
+    if look.progress == "running" and (current := said_now(look)) is not None:
+        return current.words
     row = look.outline.row(look.seq)
     doing = STEPS.get(row.name, row.name.replace("_", " ")) if row else "beginning"
     if look.progress == "stopped":
@@ -75,11 +75,11 @@ def now(look: RunMoment) -> str:
 
 def said_now(look: RunMoment) -> PassMoment | None:
     """What the pass that goes on said last; None where the journal tells of something newer, or none said anything."""
-    said = read_now(look.folder)
-    if said is None or not said.stage or not look.times[1]:
-        return said
+    state = read_now(look.folder)
+    if state is None or not state.stage or not look.times[1]:
+        return state
     written = datetime.fromisoformat(look.times[1]).timestamp()
-    return said if said.at >= written - STILL_S else None
+    return state if state.at >= written - STILL_S else None
 
 
 def who(look: RunReading) -> str:
@@ -183,8 +183,8 @@ def story(look: RunMoment) -> dict[str, Any]:
         "history": history(look),
         "n_tried": state.n_tried,
         "source": shortened_source(look),
-        "notes": said.notes
-        if look.progress == "running" and (said := read_now(look.folder))
+        "notes": current.notes
+        if look.progress == "running" and (current := read_now(look.folder))
         else (),
         "standing": next(
             (

@@ -355,7 +355,7 @@ def _part(
     line: PersonLine | None,
     record: Digest | None,
 ) -> dict[str, Any]:
-    said = [predicted_shares(score) if score is not None else None for score in scores]
+    own_shares = [predicted_shares(score) if score is not None else None for score in scores]
     answers = [
         PersonAnswer(
             position=place,
@@ -363,7 +363,7 @@ def _part(
             shown=" ".join(look.domain.describe(stimuli, row).split()),
             option=option_name(look, response),
             time_ms=float(time),
-            predicted=tuple(_said_of(shares, row, response) for shares in said),
+            predicted=tuple(_said_of(shares, row, response) for shares in own_shares),
         )
         for place, (row, response, time) in enumerate(rows[:MOST_ANSWERS], start=1)
     ]

@@ -91,7 +91,7 @@ def plot(
         selects: Identifier of the table whose rows go with the marks, by ``data-key``.
         height: In CSS pixels.
     """
-    told: dict[str, Any] = {
+    data: dict[str, Any] = {
         "title": title,
         "x": {"name": x, "log": x_log, **_ends(x_range)},
         "y": {"name": y, **_ends(y_range)},
@@ -122,7 +122,7 @@ def plot(
     return Markup(
         '<div class="plot" id="plot-{}" data-plot="{}" data-height="{}" role="img" aria-label="{}">'
         '<p class="muted">This plot is drawn by a script; its numbers are in the table.</p></div>'
-    ).format(name, json.dumps(told, ensure_ascii=True, allow_nan=False), height, title)
+    ).format(name, json.dumps(data, ensure_ascii=True, allow_nan=False), height, title)
 
 
 def _ends(given: tuple[float, float] | None) -> dict[str, float | None]:
@@ -131,10 +131,10 @@ def _ends(given: tuple[float, float] | None) -> dict[str, float | None]:
 
 
 def _mark(point: PlotPoint) -> dict[str, Any]:
-    told: dict[str, Any] = {"x": _number(point.x), "y": _number(point.y), "words": point.words}
+    data: dict[str, Any] = {"x": _number(point.x), "y": _number(point.y), "words": point.words}
     if point.low is not None and point.high is not None:
-        told |= {"low": _number(point.low), "high": _number(point.high)}
-    return told | {
+        data |= {"low": _number(point.low), "high": _number(point.high)}
+    return data | {
         name: value for name, value in (("link", point.link), ("key", point.key)) if value
     }
 

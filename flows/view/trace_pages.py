@@ -309,7 +309,7 @@ def _cost(look: RunMoment) -> dict[str, Any]:
     ]
     paid = [seq for (seq,) in look.outline.read(PAID)]
     statuses = look.outline.counted("answers_arrived", "status")
-    asked = [name for name in experiments.designs if name in experiments.collected]
+    presented = [name for name in experiments.designs if name in experiments.collected]
     n_admitted = len(look.state.theories.pool) - len(look.state.seeds)
     return {
         "total": seconds(*look.times),
@@ -321,9 +321,9 @@ def _cost(look: RunMoment) -> dict[str, Any]:
         "repeated": look.outline.read(REPEATED),
         "cycles": list(_cycle_times(look)),
         "people": Counter({str(status).replace("_", " "): n for status, n in statuses}),
-        "n_responses": sum(experiments.collected[name].record.n_responses for name in asked),
+        "n_responses": sum(experiments.collected[name].record.n_responses for name in presented),
         "n_admitted": max(n_admitted, 0),
-        "design_cost": sum(experiments.designs[name].record.cost for name in asked),
+        "design_cost": sum(experiments.designs[name].record.cost for name in presented),
     }
 
 

@@ -139,10 +139,10 @@ def _reply(
 
 def _refused(status: int, message: str) -> JSONResponse:
     kind = "RateLimitError" if status == 429 else "BadRequestError"
-    said = JSONResponse(
+    response = JSONResponse(
         {"error": {"message": message, "type": kind, "param": None, "code": status}},
         status_code=status,
     )
     if status == 429:
-        said.headers["retry-after"] = "1"
-    return said
+        response.headers["retry-after"] = "1"
+    return response

@@ -150,8 +150,8 @@ class OpenAIModel:
             except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
                 if _is_about_length(error):
                     raise
-                said = f"{_said(error)} {error.code or ''}"
-                if fields := refused_fields(said, error.param, body):
+                words = f"{_said(error)} {error.code or ''}"
+                if fields := refused_fields(words, error.param, body):
                     raise _FieldRefusedError(fields, error) from error
                 raise
 
@@ -320,41 +320,41 @@ class OpenAIModel:
 
     def _told(self, error: openai.APIStatusError, place: str) -> LanguageModelError:
         """The error that a status and its text mean."""
-        said, status = self._clean(_said(error)), error.status_code
-        words = f"{said} {error.code or ''}".lower()
+        message, status = self._clean(_said(error)), error.status_code
+        words = f"{message} {error.code or ''}".lower()
         if status in (401, 403) or (status == 400 and _WRONG_KEY.search(words)):
             variable = self.settings.key_variable
             named = f"in {variable}" if variable else "(none is configured)"
             advice = f"Check the value of {variable}." if variable else "Set `key_variable`."
             return KeyRefusedError(
-                f"model {place} refused the key {named} ({status}): {_ended(said)} {advice}"
+                f"model {place} refused the key {named} ({status}): {_ended(message)} {advice}"
             )
         if status == 404 or (status == 400 and _NO_MODEL.search(words)):
             return ModelAbsentError(
                 f"model {place}: the server has no {self.settings.model!r} or no such page ({status}): "
-                f"{_ended(said)} Check `model`, and that `base_url` is the API's address, which mostly ends in /v1."
+                f"{_ended(message)} Check `model`, and that `base_url` is the API's address, which mostly ends in /v1."
             )
         if status == 402 or (status == 429 and "insufficient_quota" in words):
             return QuotaExhaustedError(
-                f"the account of model {place} has no money left ({status}): {_ended(said)} "
+                f"the account of model {place} has no money left ({status}): {_ended(message)} "
                 "Pay in at the provider, or name another model."
             )
         if status == 429:
             return RateLimitedError(
-                f"model {place} was asked too often (429): {said}",
+                f"model {place} was asked too often (429): {message}",
                 retry_after_s=retry_after_s(error.response.headers),
             )
         if status in (408, 409) or status >= 500:
             return ServerFailedError(
-                f"model {place} failed ({status}): {said}",
+                f"model {place} failed ({status}): {message}",
                 retry_after_s=retry_after_s(error.response.headers),
             )
         if _is_about_length(error):
             return ContextTooLongError(
-                f"model {place}: prompt and answer do not fit its context ({status}): {said} "
+                f"model {place}: prompt and answer do not fit its context ({status}): {message} "
                 "Shorten the prompt or ask for fewer tokens."
             )
-        return RequestRefusedError(f"model {place} refused the request ({status}): {said}")
+        return RequestRefusedError(f"model {place} refused the request ({status}): {message}")
 
     def _clean(self, error: object) -> str:
         """Text of an error, short, without the key that a server may repeat in it."""
@@ -446,9 +446,9 @@ def body_of_request(
 
 
 def _message(message: ChatMessage) -> dict[str, Any]:
-    said: dict[str, Any] = {"role": message.role, "content": message.content}
+    fields: dict[str, Any] = {"role": message.role, "content": message.content}
     if message.tool_calls:
-        said["tool_calls"] = [
+        fields["tool_calls"] = [
             {
                 "id": call.call_id,
                 "type": "function",
@@ -457,8 +457,8 @@ def _message(message: ChatMessage) -> dict[str, Any]:
             for call in message.tool_calls
         ]
     if message.call_id is not None:
-        said["tool_call_id"] = message.call_id
-    return said
+        fields["tool_call_id"] = message.call_id
+    return fields
 
 
 def _tool(offer: ToolOffer) -> dict[str, Any]:
@@ -660,12 +660,12 @@ def joined(chunks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 def retry_after_s(headers: Mapping[str, str]) -> float | None:
     """Seconds that the server asks to wait: a number, or a date."""
     for name, unit in (("retry-after-ms", 1e-3), ("retry-after", 1.0)):
-        said = headers.get(name, "")
+        value = headers.get(name, "")
         try:
-            seconds = float(said) * unit
+            seconds = float(value) * unit
         except ValueError:
             try:
-                seconds = parsedate_to_datetime(said).timestamp() - time.time()
+                seconds = parsedate_to_datetime(value).timestamp() - time.time()
             except (TypeError, ValueError):
                 continue
         if math.isfinite(seconds):

@@ -336,11 +336,11 @@ async def _try(
     )
     after = await read_metrics(settings.base_url, client)
     hits = after.since(before).total("vllm:prefix_cache_hits_total")
-    asked = after.since(before).total("vllm:prefix_cache_queries_total")
+    queries = after.since(before).total("vllm:prefix_cache_queries_total")
     cached = again.usage.n_cached_tokens
     if cached or hits:
         text = f"{cached} of {again.usage.n_prompt_tokens} tokens of the second prompt"
-        text += f"; /metrics: {hits:.0f} of {asked:.0f} hit" if after else ""
+        text += f"; /metrics: {hits:.0f} of {queries:.0f} hit" if after else ""
         found.append(ServingFinding(shape.role, "prefix cache", "works", text))
     else:
         text = "no hit on the second sending" if after else "the server does not report it"
@@ -373,12 +373,12 @@ async def _limits(
     model: OpenAIModel, settings: ModelSettings, client: httpx.AsyncClient, context: int | None
 ) -> list[ServingFinding]:
     """What becomes of a prompt that is longer than the context, and whether the server counts its work."""
-    asked = ModelRequest(messages=(), sampling=TokenSampling(temperature=0.0, max_tokens=64))
+    request = ModelRequest(messages=(), sampling=TokenSampling(temperature=0.0, max_tokens=64))
     found = []
     if context is not None and context <= MOST_OVERFLOWN:
         long = (ChatMessage(role="user", content="rain " * (context + 8)),)
         try:
-            await model.complete(asked.model_copy(update={"messages": long}))
+            await model.complete(request.model_copy(update={"messages": long}))
             found.append(
                 ServingFinding(
                     "", "too long a prompt", "fails", "was answered, so part of it was dropped"

@@ -300,9 +300,9 @@ def _run(command: list[str], variables: Mapping[str, str], runtime: Runtime) -> 
             if runtime == "cpu"
             else ""
         )
-        said = " ".join(done.stderr.split())[-600:]
+        words = " ".join(done.stderr.split())[-600:]
         raise InstallationError(
-            f"installing vLLM failed ({Path(command[0]).name}): {said}.{advice}"
+            f"installing vLLM failed ({Path(command[0]).name}): {words}.{advice}"
         )
 
 

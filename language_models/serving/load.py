@@ -62,9 +62,9 @@ async def time_call(
     try:
         async with client.stream("POST", url, json=body) as response:
             if response.status_code != 200:
-                said = (await response.aread()).decode("utf-8", "replace")[:300]
+                reply = (await response.aread()).decode("utf-8", "replace")[:300]
                 return TimedCall(
-                    0.0, time.perf_counter() - begun, 0, 0, 0, f"{response.status_code}: {said}"
+                    0.0, time.perf_counter() - begun, 0, 0, 0, f"{response.status_code}: {reply}"
                 )
             async for line in response.aiter_lines():
                 if not line.startswith("data: {"):

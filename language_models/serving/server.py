@@ -270,28 +270,28 @@ def supervise(
         time.sleep(wait_s)
 
 
-def stage_of(said: str) -> str:
+def stage_of(line: str) -> str:
     """The last stage of loading that a log tells of; empty if none."""
     best = (-1, "")
     for pattern, meaning in STAGES:
         found = None
-        for found in pattern.finditer(said):  # noqa: B007 - the last one is wanted
+        for found in pattern.finditer(line):  # noqa: B007 - the last one is wanted
             pass
         if found is not None and found.start() > best[0]:
             best = (found.start(), meaning.format(*found.groups()))
     return best[1]
 
 
-def cause_of(said: str) -> str:
+def cause_of(output: str) -> str:
     """Why a server died, as far as its log tells: a known cause with what to do, or the last error."""
     for pattern, meaning in CAUSES:
-        if found := pattern.search(said):
-            line = said[said.rfind("\n", 0, found.start()) + 1 :].split("\n", 1)[0]
+        if found := pattern.search(output):
+            line = output[output.rfind("\n", 0, found.start()) + 1 :].split("\n", 1)[0]
             return f"{meaning} ({_bare(line)})"
     errors = [
-        line for line in said.splitlines() if re.search(r"\b\w*(?:Error|Exception)\b: ", line)
+        line for line in output.splitlines() if re.search(r"\b\w*(?:Error|Exception)\b: ", line)
     ]
-    return _bare(errors[-1]) if errors else _bare(last_line(said))
+    return _bare(errors[-1]) if errors else _bare(last_line(output))
 
 
 def _bare(line: str) -> str:

@@ -113,9 +113,9 @@ def with_fit(form: Theory, theories: TheoriesState, *, relearned: bool = False) 
         relearned: Whether the people are those learned from all responses after the verdict, where there are any.
     """
     if theories.told is not None:
-        told = theories.told.record
-        own = (*told.idle, *told.refused) if form.digest == told.leader else ()
-        form = replace(form, lacking=frozenset(told.lacking), silent=frozenset(own))
+        renewed = theories.told.record
+        own = (*renewed.idle, *renewed.refused) if form.digest == renewed.leader else ()
+        form = replace(form, lacking=frozenset(renewed.lacking), silent=frozenset(own))
     fitted = theories.fits.get(form.digest)
     if fitted is None:
         return form

@@ -93,8 +93,8 @@ class TheoriesState:
 
     def score_records(self, names: Iterable[Digest], experiments: Iterable[str]) -> list[Digest]:
         """Records of the newest scores of theories, as inputs of what compares them on these experiments."""
-        asked = list(experiments)
-        return [self.scores[name, item].digest for name in names for item in asked]
+        wanted = list(experiments)
+        return [self.scores[name, item].digest for name in names for item in wanted]
 
 
 def _check(state: TheoriesState, item: Recorded[TheoryChecked]) -> TheoriesState:

@@ -44,19 +44,19 @@ class ParticipantEstimates:
 
     def flags(self) -> list[str]:
         """What should be known of each participant's estimates, in words; empty where nothing is odd."""
-        told: list[list[str]] = [[] for _ in range(self.posteriors.n_cells)]
+        found: list[list[str]] = [[] for _ in range(self.posteriors.n_cells)]
         resolved = self.posteriors.reliability()
         for person in np.flatnonzero(~self.posteriors.has_interval).tolist():
-            told[person].append("few effective draws")
+            found[person].append("few effective draws")
         for k, scale in enumerate(self.posteriors.scales):
             values = scale.to_scale(self.most_likely.parameters[scale.name])
             place = (values - scale.low) / (scale.high - scale.low)
-            for person, own in enumerate(told):
+            for person, own in enumerate(found):
                 if resolved[person, k] < FLAT:
                     own.append(f"{scale.name} not identified")
                 elif place[person] <= NEAR_END or place[person] >= 1 - NEAR_END:
                     own.append(f"{scale.name} at the limit")
-        return ["; ".join(own) for own in told]
+        return ["; ".join(own) for own in found]
 
 
 def estimate_participants(
@@ -201,7 +201,7 @@ def recover_parameters(
     """
     found = estimate_participants(read_program(theory.program), simulated.trials, laboratory)
     everybody = np.ones(found.posteriors.n_cells, dtype=bool)
-    told = []
+    rows = []
     for among, own in {ALL: everybody, **(conditions or {})}.items():
         for k, scale in enumerate(found.posteriors.scales):
             truth = scale.to_scale(simulated.parameters[scale.name])[own]
@@ -210,7 +210,7 @@ def recover_parameters(
             known = found.posteriors.has_interval[own]
             low, high = found.posteriors.interval[:, own, k]
             holds = ((low <= truth) & (truth <= high))[known]
-            told.append(
+            rows.append(
                 RecoveredParameter(
                     scale.name,
                     scale.kind,
@@ -222,7 +222,7 @@ def recover_parameters(
                     among,
                 )
             )
-    return tuple(told)
+    return tuple(rows)
 
 
 def _correlation(first: Array, second: Array) -> float:

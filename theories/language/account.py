@@ -201,7 +201,7 @@ KEYS = {
 
 
 @dataclass(frozen=True)
-class ToldClause:
+class StatedClause:
     """A clause at the numbers that were learned."""
 
     text: str
@@ -245,7 +245,7 @@ class TheoryAccount:
 
     name: str
     claim: str
-    clauses: tuple[ToldClause, ...]
+    clauses: tuple[StatedClause, ...]
 
 
 def read_clauses(literal: Any, parameters: Mapping[str, Any]) -> tuple[Wording, ...]:
@@ -311,7 +311,7 @@ def account_of(
         lacking: What clauses need or lack, as far as no trial of that kind was asked.
         silent: ``clause`` of wordings that change nothing on the trials that were asked, or that the code contradicts.
     """
-    told = []
+    stated = []
     for clause in clauses:
         if clause.if_presented in lacking or (
             clause.unless_presented and clause.unless_presented not in lacking
@@ -321,22 +321,22 @@ def account_of(
         defines = is_named(clause.label, head) or is_named(clause.opposite_label, head)
         idle = found.idle or clause.clause in silent
         is_most = _is_mostly_random(clause, clauses, priors)
-        told.append(replace(found, idle=idle, is_defining=defines, is_most=is_most))
-    claim = " ".join(_sentences(told, is_weak=is_nearly_random(told, priors)))
+        stated.append(replace(found, idle=idle, is_defining=defines, is_most=is_most))
+    claim = " ".join(_sentences(stated, is_weak=is_nearly_random(stated, priors)))
     first, middle, later = claim.partition(MIDDLE)
     claim = first + middle + later.replace(MIDDLE, MIDDLE.removesuffix(" of people"))
     first, remark, later = claim.partition(INTERVALS)
     claim = first + remark + re.sub(rf"; {INTERVALS}| \({INTERVALS}\)", "", later)
-    return TheoryAccount(_account_name(head, told), claim, tuple(told))
+    return TheoryAccount(_account_name(head, stated), claim, tuple(stated))
 
 
-def is_nearly_random(told: Sequence[ToldClause], priors: Mapping[str, Prior]) -> bool:
+def is_nearly_random(clauses: Sequence[StatedClause], priors: Mapping[str, Prior]) -> bool:
     """Whether nothing moves choices much, so that what people prefer hardly shows.
 
     A parameter in log odds moves them, unless its clause has hardly an effect or, where no clause is about it, it lies
     at the lower limit of its range.
     """
-    sizes = {item.wording.parameter: item for item in told if item.wording.parameter}
+    sizes = {item.wording.parameter: item for item in clauses if item.wording.parameter}
     moving = {
         name: prior
         for name, prior in priors.items()
@@ -352,19 +352,19 @@ def is_nearly_random(told: Sequence[ToldClause], priors: Mapping[str, Prior]) ->
     )
 
 
-def _account_name(head: str, told: Sequence[ToldClause]) -> str:
+def _account_name(head: str, clauses: Sequence[StatedClause]) -> str:
     """The form's name with the label of its strongest clause, if that is short enough."""
-    title = true_title(head, told)
-    for label in labels_in_order(head, told):
+    title = true_title(head, clauses)
+    for label in labels_in_order(head, clauses):
         name = f"{title} with {label}"
         if len(name.split()) <= MOST_WORDS:
             return name
     return title
 
 
-def true_title(title: str, told: Sequence[ToldClause]) -> str:
+def true_title(title: str, clauses: Sequence[StatedClause]) -> str:
     """A title in which no label names a side that people, or some of them, are not on."""
-    for item in told:
+    for item in clauses:
         sides = (item.wording.label, item.wording.opposite_label)
         named = [label for label in sides if is_named(label, title)]
         if not item.direction or item.is_detail or not all(sides) or len(named) != 1:
@@ -380,7 +380,7 @@ def true_title(title: str, told: Sequence[ToldClause]) -> str:
             continue
         signs = {
             0 if item.of_some or item.is_unsure else item.direction * side.signs[item.wording.label]
-            for item in told
+            for item in clauses
             if item.wording.label in side.signs
             and (item.direction or item.of_some)
             and not item.is_detail
@@ -392,7 +392,7 @@ def true_title(title: str, told: Sequence[ToldClause]) -> str:
 
 def declared_title(title: str, wordings: Sequence[Wording], priors: Mapping[str, Prior]) -> str:
     """A title that names both sides of a clause where the declared range of its parameter has people on both."""
-    told = []
+    clauses = []
     for wording in wordings:
         prior = priors.get(wording.parameter)
         if prior is None or not wording.opposite_clause:
@@ -400,8 +400,8 @@ def declared_title(title: str, wordings: Sequence[Wording], priors: Mapping[str,
         above = float(np.mean(_distances(wording, _everybody(prior), priors) > 0))
         divided = MIXED[0] < above < MIXED[1]
         side = 1 if above >= 0.5 else -1
-        told.append(ToldClause("", wording, side, "", 1.0, of_some=divided))
-    return true_title(title, told)
+        clauses.append(StatedClause("", wording, side, "", 1.0, of_some=divided))
+    return true_title(title, clauses)
 
 
 def _renamed(title: str, words: str, others: str) -> str:
@@ -415,25 +415,25 @@ def is_named(label: str, title: str) -> bool:
     return bool(label) and re.search(rf"(?i)\b{re.escape(label)}\b", title) is not None
 
 
-def labels_in_order(head: str, told: Sequence[ToldClause]) -> list[str]:
+def labels_in_order(head: str, clauses: Sequence[StatedClause]) -> list[str]:
     """Labels of what is told: first of what is true of most people, and of this the strongest first.
 
     Left out are those that say again what the form's name says, and those of clauses that the claim does not state.
     """
     words = set(re.findall(r"[\w-]+", head.casefold()))
-    stated = [item for item in _stated(told) if not item.is_detail]
+    stated = [item for item in _stated(clauses) if not item.is_detail]
     strong = [item for item in stated if not words & _words_of_labels(item)]
     strong.sort(key=lambda item: (item.of_some, -item.size))
     return list(dict.fromkeys(filter(None, map(label_of, strong))))
 
 
-def _words_of_labels(told: ToldClause) -> set[str]:
-    return set(f"{told.wording.label} {told.wording.opposite_label}".casefold().split())
+def _words_of_labels(clause: StatedClause) -> set[str]:
+    return set(f"{clause.wording.label} {clause.wording.opposite_label}".casefold().split())
 
 
-def _stated(told: Sequence[ToldClause]) -> list[ToldClause]:
+def _stated(clauses: Sequence[StatedClause]) -> list[StatedClause]:
     """The clauses that the claim states, which alone may give a theory its name."""
-    spoken = [item for item in told if item.text and not item.idle]
+    spoken = [item for item in clauses if item.text and not item.idle]
     stated = [item for item in spoken if not item.is_detail or item.is_defining]
     if all(item.wording.sentence == N_PARTS for item in stated):
         # That something hardly has an effect is told where nothing else would be but how people choose.
@@ -445,14 +445,14 @@ def _stated(told: Sequence[ToldClause]) -> list[ToldClause]:
     return [item for item in stated if not _is_implied(item.text, every)]
 
 
-def _sentences(told: Sequence[ToldClause], *, is_weak: bool = False) -> list[str]:
+def _sentences(clauses: Sequence[StatedClause], *, is_weak: bool = False) -> list[str]:
     """What people do, and what they do besides, sentence by sentence.
 
     Args:
-        told: All clauses.
+        clauses: All clauses.
         is_weak: Whether people choose nearly at random, whatever the clauses state.
     """
-    stated = _exclusive(_stated(told))
+    stated = _exclusive(_stated(clauses))
     most = [item for item in stated if item.is_most] if len(stated) > 1 else []
     stated = [item for item in stated if item not in most]
     sentences = [NEARLY_RANDOM] if is_weak else []
@@ -470,47 +470,49 @@ def _sentences(told: Sequence[ToldClause], *, is_weak: bool = False) -> list[str
     return sentences
 
 
-def _in_parts(told: Sequence[ToldClause]) -> list[tuple[str, Sequence[ToldClause]]]:
+def _in_parts(clauses: Sequence[StatedClause]) -> list[tuple[str, Sequence[StatedClause]]]:
     """Clauses by whom they are about: where most people do something else, this comes first, and then what is left."""
-    places = [place for place, item in enumerate(told) if _is_kind(item)]
-    sizes = [told[place].size for place in places]
+    places = [place for place, item in enumerate(clauses) if _is_kind(item)]
+    sizes = [clauses[place].size for place in places]
     if not places or places[0] == 0 or max(sizes) <= 0.5:
-        return [("people", told)]
+        return [("people", clauses)]
     first, last = places[0], places[-1] + 1
-    kinds = [replace(item, text=re.sub(r",? instead$", "", item.text)) for item in told[first:last]]
+    kinds = [
+        replace(item, text=re.sub(r",? instead$", "", item.text)) for item in clauses[first:last]
+    ]
     rest = "any others" if any("virtually all" in item.text for item in kinds) else "the rest"
-    return [("people", kinds), (rest, told[:first]), ("people", told[last:])]
+    return [("people", kinds), (rest, clauses[:first]), ("people", clauses[last:])]
 
 
-def _predicates(told: Sequence[ToldClause]) -> Iterator[tuple[str, str]]:
+def _predicates(clauses: Sequence[StatedClause]) -> Iterator[tuple[str, str]]:
     """Subject and predicate of each sentence."""
     for number in range(1, N_PARTS + 1):
-        own = [item for item in told if item.wording.sentence == number]
+        own = [item for item in clauses if item.wording.sentence == number]
         for subject, same in groupby(own, _subject):
             texts = [item.text for item in same]
             yield from ((subject, text) for text in (_joined(texts) if subject else texts))
 
 
-def _is_kind(told: ToldClause) -> bool:
+def _is_kind(stated: StatedClause) -> bool:
     """Whether a clause is about people of whom nothing else holds."""
-    return "{who}" in told.wording.clause and not told.wording.overrides
+    return "{who}" in stated.wording.clause and not stated.wording.overrides
 
 
-def _exclusive(told: Sequence[ToldClause]) -> list[ToldClause]:
+def _exclusive(clauses: Sequence[StatedClause]) -> list[StatedClause]:
     """Clauses about kinds of people without overlap: the last kind first, since it rules, then kinds of the others."""
-    places = [place for place, item in enumerate(told) if _is_kind(item)]
-    found = list(told)
+    places = [place for place, item in enumerate(clauses) if _is_kind(item)]
+    found = list(clauses)
     for place, kind in zip(places, reversed(places), strict=True):
-        text = told[kind].text
+        text = clauses[kind].text
         if place != places[0]:
             text = f"of the others, {re.sub(' (of )?people', '', text, count=1)}"
-        found[place] = replace(told[kind], text=text)
+        found[place] = replace(clauses[kind], text=text)
     return found
 
 
-def _subject(told: ToldClause) -> str:
+def _subject(clause: StatedClause) -> str:
     """What a clause is about; nothing where its text names some people."""
-    return "" if told.of_some else told.wording.subject or "people"
+    return "" if clause.of_some else clause.wording.subject or "people"
 
 
 def _joined(clauses: Sequence[str]) -> list[str]:
@@ -621,17 +623,17 @@ def _everybody(prior: Prior) -> Array:
 
 def tell_clause(
     clause: Wording, priors: Mapping[str, Prior], *, pooled: bool = False
-) -> ToldClause:
+) -> StatedClause:
     """One clause at the learned numbers: the side that is true, and of how many people."""
     if not clause.parameter:
         text = _filled(clause.clause, "", priors, pooled=pooled)
         strength = "hardly" if _is_rare(clause, priors) else ""
-        return ToldClause(text, clause, 0, strength, 0.0)
+        return StatedClause(text, clause, 0, strength, 0.0)
     prior = priors[clause.parameter]
     of_some = "{who}" in clause.clause
     if prior.idle:
         text = _filled(_kinds_in_words(clause, None), "", priors, pooled=pooled)
-        return ToldClause(text, clause, 0, "", 0.0, of_some=of_some, idle=True)
+        return StatedClause(text, clause, 0, "", 0.0, of_some=of_some, idle=True)
     distances = _distances(clause, _everybody(prior), priors)
     above = float(np.mean(distances > 0))
     if of_some:
@@ -642,11 +644,11 @@ def tell_clause(
         text = kind or _kinds_in_words(clause, share)
         text = _filled(text, "", priors, pooled=pooled)
         size = above if share else 0.0
-        return ToldClause(text, clause, -1 if kind else 0, "", size, of_some=not kind)
+        return StatedClause(text, clause, -1 if kind else 0, "", size, of_some=not kind)
     if is_open(clause, prior):
         side, is_even = _open_side(clause, priors)
         text = _filled(side, "", priors) + (OTHERWISE if is_even else "")
-        return ToldClause(text, clause, 0, "", 0.0)
+        return StatedClause(text, clause, 0, "", 0.0)
     return _tell_settled(clause, prior, priors, distances, pooled=pooled)
 
 
@@ -676,7 +678,7 @@ def _tell_settled(
     distances: Array,
     *,
     pooled: bool,
-) -> ToldClause:
+) -> StatedClause:
     """A clause about whose number something was learned: its side and strength, or both sides if people differ.
 
     Args:
@@ -709,7 +711,7 @@ def _tell_settled(
     elif is_strong and not mixed and not pooled and _has_both_sides(clause, prior, direction):
         mixed = True
         text = f"for {MOSTLY}, {clause.subject} {text}" if clause.subject else f"{MOSTLY} {text}"
-    return ToldClause(
+    return StatedClause(
         text,
         clause,
         direction,
@@ -1091,9 +1093,9 @@ def _figure(number: float, form: str, *, fine: bool = False) -> str:
     return f"{number:.2g}" if abs(number) < 100 else f"{float(f'{number:.2g}'):.0f}"
 
 
-def label_of(told: ToldClause) -> str:
+def label_of(clause: StatedClause) -> str:
     """What a clause adds to a name: the side that people are on, or what it is about where they are on both."""
-    label, opposite = told.wording.label, told.wording.opposite_label
-    if told.direction == 0 or told.of_some:
+    label, opposite = clause.wording.label, clause.wording.opposite_label
+    if clause.direction == 0 or clause.of_some:
         return topic_of(label, opposite)
-    return opposite if told.direction < 0 else label
+    return opposite if clause.direction < 0 else label

@@ -17,13 +17,13 @@ SURE = 1.96
 
 def with_dependences(account: TheoryAccount, priors: Mapping[str, Prior]) -> TheoryAccount:
     """What a theory says, and after it on what each number depends, at what answers taught of it."""
-    told = [
+    clauses = [
         _sentence(name, prior, place, one)
         for name, prior in priors.items()
         for place, one in enumerate(prior.depends_on)
         if not prior.idle
     ]
-    return replace(account, claim=" ".join([account.claim, *told])) if told else account
+    return replace(account, claim=" ".join([account.claim, *clauses])) if clauses else account
 
 
 def _sentence(name: str, prior: Prior, place: int, one: Dependence) -> str:

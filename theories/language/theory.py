@@ -137,8 +137,8 @@ class Theory:
         """
         priors = {name: people.get(name, prior) for name, prior in self.priors.items()}
         fitted = replace(self, priors=priors, pooled=pooled)
-        told = fitted.account()
-        return replace(fitted, name=told.name, claim=told.claim)
+        renewed = fitted.account()
+        return replace(fitted, name=renewed.name, claim=renewed.claim)
 
     def with_recorded(
         self,
@@ -161,18 +161,18 @@ class Theory:
 
     def account(self, priors: Mapping[str, Prior] | None = None) -> TheoryAccount:
         """What it says, at its declared distributions or at those of a newer fit."""
-        told = priors or self.priors
+        used = priors or self.priors
         if not self.clauses:
-            return with_dependences(TheoryAccount(self.name, self.stated, ()), told)
+            return with_dependences(TheoryAccount(self.name, self.stated, ()), used)
         account = account_of(
             self.head,
             self.clauses,
-            told,
+            used,
             pooled=self.pooled,
             lacking=self.lacking,
             silent=self.silent,
         )
-        return with_dependences(account, told)
+        return with_dependences(account, used)
 
     def population(self, n_draws: int, *, lapse: bool = True) -> dict[str, Array]:
         """``n_draws`` people, the same for every caller.
@@ -229,8 +229,8 @@ def read_program(program: TheoryProgram) -> Theory:
         clauses=clauses,
         pooled=pooled,
     )
-    told = theory.account()
-    return replace(theory, name=told.name, claim=told.claim)
+    found = theory.account()
+    return replace(theory, name=found.name, claim=found.claim)
 
 
 def _literals_of(tree: ast.Module) -> dict[str, Any]:

@@ -486,27 +486,30 @@ class _TranslatedErrors:
         psycopg = _driver()
         if not isinstance(error, psycopg.Error):
             return
-        where, said = f"{self.doing} {self.address}", _first_line(error)
+        where, words = f"{self.doing} {self.address}", _first_line(error)
         if isinstance(error, psycopg.errors.DiskFull | psycopg.errors.OutOfMemory):
-            problem = f"the database's disk or memory is full while {where}: {said}. Free some, then `lakatos resume`. "
-            raise JournalError(problem + "What was recorded before is safe.") from error
+            raise JournalError(
+                f"the database's disk or memory is full while {where}: {words}. Free some, then `lakatos resume`. What "
+                "was recorded before is safe."
+            ) from error
         if isinstance(error, psycopg.IntegrityError):
             raise JournalError(
-                f"a change was refused while {where} ({said}); use what is recorded."
+                f"a change was refused while {where} ({words}); use what is recorded."
             ) from error
         if isinstance(
             error, psycopg.errors.InsufficientPrivilege | psycopg.errors.ReadOnlySqlTransaction
         ):
-            problem = f"the database does not allow {where}: {said}. Grant it, or connect to the primary server."
+            problem = f"the database does not allow {where}: {words}. Grant it, or connect to the primary server."
             raise JournalError(problem) from error
         if isinstance(error, psycopg.errors.DataCorrupted | psycopg.errors.IndexCorrupted):
             raise ChainBrokenError(
-                f"the database is damaged while {where}: {said}. Restore it from a copy."
+                f"the database is damaged while {where}: {words}. Restore it from a copy."
             ) from error
         if isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
-            problem = f"no answer from the database while {where}: {said}. Check that it runs and lets this machine in."
-            raise JournalError(problem) from error
-        raise JournalError(f"failed {where}: {said}.") from error
+            raise JournalError(
+                f"no answer from the database while {where}: {words}. Check that it runs and lets this machine in."
+            ) from error
+        raise JournalError(f"failed {where}: {words}.") from error
 
 
 def _address_in(path: Path) -> JournalAddress:

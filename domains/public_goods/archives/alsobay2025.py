@@ -123,9 +123,9 @@ def _rules(text: str, where: str) -> dict[str, float]:
         "reward": re.search(r"rewarder spends (\d+) coins? and grants (\d+) coins? of", text),
     }
     found = {"group_size": float(size[1]), "multiplier": float(multiplier[1])}
-    for name, told in costs.items():
-        found[f"{name}_cost"] = float(told[1]) if told else 0.0
-        found[f"{name}_effect"] = float(told[2]) if told else 0.0
+    for name, cost in costs.items():
+        found[f"{name}_cost"] = float(cost[1]) if cost else 0.0
+        found[f"{name}_effect"] = float(cost[2]) if cost else 0.0
     found["starts_in_fund"] = float(f"all {ENDOWMENT} coins in the public fund" in text)
     found["talk"] = float("You can communicate" in text)
     return found
@@ -149,8 +149,8 @@ def _rounds(game: str, multiplier: float, where: str) -> list[_PlayedRound]:
         for name, pattern in _EVENTS.items():
             event = pattern.search(text)
             learned[name] = int(event[1]) / ENDOWMENT if event else 0.0
-        told = tuple(map(float, _OTHER_GAIN.findall(text)))
-        theirs = told or _gains_from_gifts(own, others, multiplier)
+        gains = tuple(map(float, _OTHER_GAIN.findall(text)))
+        theirs = gains or _gains_from_gifts(own, others, multiplier)
         ahead = (float(gain[1]) - float(np.mean(theirs))) / ENDOWMENT if theirs else 0.0
         learned["ahead"] = round(ahead, 4)
         found.append(_PlayedRound(int(number), int(n_rounds or 0), own, others, learned))
@@ -166,21 +166,21 @@ def _gains_from_gifts(own: int, others: Sequence[int], multiplier: float) -> tup
 def _known(rules: Mapping[str, float], rounds: list[_PlayedRound], place: int) -> dict[str, float]:
     """What is known before the gift of a round: the rules, and what earlier rounds brought."""
     now = rounds[place]
-    told = {
+    known = {
         "round": float(now.number),
         "end_known": float(now.n_rounds > 0),
         "rounds_left": float(max(now.n_rounds - now.number, 0)),
     }
     if place == 0:
-        return {**rules, **told}
+        return {**rules, **known}
     last = rounds[place - 1]
     shares = np.array(last.others, dtype=np.float64) / ENDOWMENT
     if not len(shares):  # everybody else has left
-        return {**rules, **told, "group_size": 1.0}
+        return {**rules, **known, "group_size": 1.0}
     gifts = [item.gift / ENDOWMENT for item in rounds[:place]]
     return {
         **rules,
-        **told,
+        **known,
         **last.learned,
         "group_size": 1.0 + len(shares),
         "own": gifts[-1],

@@ -255,7 +255,7 @@ class ProlificClient:
         repeatable: bool,
         query: Mapping[str, Any] | None = None,
     ) -> Any:
-        asked = f"{method} {path}"
+        called = f"{method} {path}"
         for attempt in range(self._attempts):
             self._keep_gap()
             try:
@@ -266,30 +266,30 @@ class ProlificClient:
                 problem, did_nothing, wait_s = self._clean(error), False, None
             else:
                 if response.is_success:
-                    return self._json(response, asked)
+                    return self._json(response, called)
                 if response.status_code < 400:
                     raise ProlificError(
-                        f"the service sent {asked} elsewhere ({response.status_code}); check the address."
+                        f"the service sent {called} elsewhere ({response.status_code}); check the address."
                     )
                 problem = f"HTTP {response.status_code}: {self._detail(response)}"
                 did_nothing, wait_s = response.status_code == 429, _retry_after_s(response)
                 if response.status_code < 500 and not did_nothing:
                     raise RefusedError(
-                        f"the service refused {asked}: {problem}", response.status_code
+                        f"the service refused {called}: {problem}", response.status_code
                     )
             if not did_nothing and not repeatable:
                 raise OutcomeUnknownError(
-                    f"it is unknown whether the service carried out {asked} ({problem}); `lakatos "
+                    f"it is unknown whether the service carried out {called} ({problem}); `lakatos "
                     "prolific status` checks."
                 )
             if wait_s is not None and wait_s > self._longest_wait_s:
                 raise UnreachableError(
-                    f"the service requires a wait of {wait_s:.0f} s before {asked}; try again then."
+                    f"the service requires a wait of {wait_s:.0f} s before {called}; try again then."
                 )
             if attempt + 1 < self._attempts:
                 self._sleep(self._wait_s(attempt) if wait_s is None else wait_s)
         raise UnreachableError(
-            f"the service did not do {asked} in {self._attempts} attempts ({problem}); try later."
+            f"the service did not do {called} in {self._attempts} attempts ({problem}); try later."
         )
 
     def _keep_gap(self) -> None:
@@ -303,13 +303,13 @@ class ProlificClient:
             0.0, min(self._longest_wait_s, self._first_wait_s * 2.0**attempt)
         )
 
-    def _json(self, response: httpx.Response, asked: str) -> Any:
+    def _json(self, response: httpx.Response, called: str) -> Any:
         try:
             return response.json() if response.content else {}
         except ValueError:
             # Whatever it is, it is no answer of the service: a proxy or a captive portal.
             raise ProlificError(
-                f"the answer to {asked} is no JSON; check the address and the network."
+                f"the answer to {called} is no JSON; check the address and the network."
             ) from None
 
     def _detail(self, response: httpx.Response) -> str:

@@ -366,14 +366,14 @@ class PaymentLedger:
     ) -> None:
         old = _entry(change.execute("SELECT * FROM submission WHERE id = ?", (item.id,)).fetchone())
         state = item.state if _RANK[item.state] > _RANK[old.state] else old.state
-        said = [found for found in (old.bonuses_minor, item.bonuses_minor) if found is not None]
+        amounts = [found for found in (old.bonuses_minor, item.bonuses_minor) if found is not None]
         new: dict[str, Any] = {
             "state": state,
             "code": item.code or old.code,
             # Who completed stays so, also when a withdrawal takes the answers away later.
             "page": old.page if old.page == "completed" or page is None else page,
             "return_asked": int(old.return_asked or item.return_requested),
-            "bonuses": json.dumps(max(said, key=len, default=None)),
+            "bonuses": json.dumps(max(amounts, key=len, default=None)),
         }
         before = {
             "state": old.state,

@@ -395,10 +395,10 @@ def _settle(
     late = bulk.asked_s is not None and now_s - bulk.asked_s > BONUS_SETTLES_S
     if shown or not waiting:
         return SettleBulk(bulk.number, shown, given_up=False)
-    told = all(entries[payment.submission].bonuses_minor is not None for payment in waiting)
+    is_known = all(entries[payment.submission].bonuses_minor is not None for payment in waiting)
     # An empty list is no proof where the service has never listed a bonus: it may not list them at all.
-    told &= any(entry.bonuses_minor for entry in account.submissions)
-    if late and told and len(waiting) == len(everybody):
+    is_known &= any(entry.bonuses_minor for entry in account.submissions)
+    if late and is_known and len(waiting) == len(everybody):
         return SettleBulk(bulk.number, (), given_up=True)
     if late:
         why = f"{len(waiting)} of its {len(everybody)} bonuses do not show; look at the service and settle it by hand"

@@ -122,8 +122,8 @@ def collection_key(folder: Path) -> bytes:
 
 def service_in(row: sqlite3.Row) -> RecruitmentService:
     """A recruitment service as it was written down."""
-    told = json.loads(row["codes"])
-    return RecruitmentService(row["study"], told["codes"], row["url"], told["most_failed_checks"])
+    codes = json.loads(row["codes"])
+    return RecruitmentService(row["study"], codes["codes"], row["url"], codes["most_failed_checks"])
 
 
 def hashed(token: str) -> str:

@@ -259,11 +259,11 @@ def practice_stimuli(
     task = timed_task(domain)
     if task is not None:  # its trials are few and known to all; what is practised is to be fast
         return practice_of(task, design.stimuli, practice.trials, rng)
-    asked = set(identities(domain, design.stimuli))
+    presented = set(identities(domain, design.stimuli))
     drawn = domain.candidates(space, rng, 4 * (practice.trials + len(design.stimuli)))
     known, refused = identities(domain, drawn), are_forbidden(domain, drawn, forbidden)
     order = rng.permutation(len(drawn)).tolist()
-    fresh = [row for row in order if known[row] not in asked and not refused[row]]
+    fresh = [row for row in order if known[row] not in presented and not refused[row]]
     if not fresh:
         return None  # the whole space is asked, and to see a trial before would not be practice
     return with_random_sides(domain, drawn.take(fresh[: practice.trials]), rng)

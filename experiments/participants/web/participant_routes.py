@@ -297,8 +297,8 @@ def add_consent(routes: APIRouter, site: PageSite) -> None:
             None if who is None or site.preview else site.store.service(who.service, who.study)
         )
         language = language_of(site.store.current(), body.language)
-        told = service.ending("declined") if service else ("", "")
-        return StateReply(**site.outside(language, "declined") | ending("declined", *told))
+        closing = service.ending("declined") if service else ("", "")
+        return StateReply(**site.outside(language, "declined") | ending("declined", *closing))
 
 
 def add_answers(routes: APIRouter, site: PageSite) -> None:
@@ -328,8 +328,8 @@ def add_answers(routes: APIRouter, site: PageSite) -> None:
             feedback_words(after.experiment, session_texts(after), feedback),
             answer_words(after, body.position, body.response),
         ]
-        said = " ".join(filter(None, words))
-        return AnswerReply(saved=saved, feedback=said, state=site.state_in(after))
+        message = " ".join(filter(None, words))
+        return AnswerReply(saved=saved, feedback=message, state=site.state_in(after))
 
     @routes.post("/api/onset")
     def onset(arrived: Arrived, session: Known, body: OnsetRequest) -> OnsetReply:
@@ -404,8 +404,8 @@ def _visit(
     request: Request, browser: BrowserFacts | None, record: Collection[str]
 ) -> dict[str, int | str]:
     """What is noted of a visit, which is only what the study says, and people were told."""
-    told = {} if browser is None else browser.model_dump()
-    return visit_facts(request.headers.get("user-agent", "")[:500], told, record)
+    facts = {} if browser is None else browser.model_dump()
+    return visit_facts(request.headers.get("user-agent", "")[:500], facts, record)
 
 
 def _asked(request: Request, experiment: Any) -> str:

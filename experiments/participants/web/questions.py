@@ -217,8 +217,8 @@ def replies_to(
     Raises:
         ValueError: An answer is missing, not asked for, or no answer to its question.
     """
-    asked = [question for question in questions if question.when == block]
-    unknown = sorted(set(values) - {question.name for question in asked})
+    due = [question for question in questions if question.when == block]
+    unknown = sorted(set(values) - {question.name for question in due})
     if unknown:
         raise ValueError(f"{unknown[0]} is not asked here")
-    return {question.name: question.reply(values.get(question.name)) for question in asked}
+    return {question.name: question.reply(values.get(question.name)) for question in due}

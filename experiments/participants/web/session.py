@@ -123,8 +123,8 @@ class PageSession:
         return "after" if self.position == n_steps and self._open("after") else None
 
     def _open(self, block: QuestionBlock) -> bool:
-        asked = self.experiment.settings.asked(block)
-        return any(question.name not in self.replied for question in asked)
+        questions = self.experiment.settings.asked(block)
+        return any(question.name not in self.replied for question in questions)
 
 
 @dataclass(frozen=True)
@@ -254,8 +254,8 @@ def answers_in(
     found: Status = status
     steps = plan_of(session.experiment, session.place)
     shown = [(row, steps[row["position"]]) for row in rows]
-    asked = [(row, step) for row, step in shown if step.kind == "trial"]
-    known, trials = _known(session, asked, began_s)
+    presented = [(row, step) for row, step in shown if step.kind == "trial"]
+    known, trials = _known(session, presented, began_s)
     feedback = [json.loads(row["feedback"]) for row, _ in trials]
 
     def column(name: str) -> tuple[Any, ...]:
@@ -284,27 +284,29 @@ def answers_in(
 
 
 def _known(
-    session: PageSession, asked: Sequence[AnsweredStep], began_s: float
+    session: PageSession, presented: Sequence[AnsweredStep], began_s: float
 ) -> tuple[dict[str, Any], list[AnsweredStep]]:
     """Trials, responses, times and what was missed, as arguments of `PersonAnswers`; and the responses' steps."""
     experiment, task = session.experiment, timed_task(session.experiment.task)
     if task is None:
-        trials = [(row, step) for row, step in asked if row["response"] != MISSED]
+        trials = [(row, step) for row, step in presented if row["response"] != MISSED]
         known = {
             "trial": tuple(step.row for _, step in trials),
             "response": tuple(row["response"] for row, _ in trials),
             "response_time_ms": tuple(row["response_time_ms"] for row, _ in trials),
-            "missed": tuple(step.row for row, step in asked if row["response"] == MISSED),
+            "missed": tuple(step.row for row, step in presented if row["response"] == MISSED),
         }
         return known, trials
     # between two answers a cross was shown, too
-    taken = [session.settings_at(step).fixation_ms + row["response_time_ms"] for row, step in asked]
-    impossible = are_impossible(taken, _between_arrivals(began_s, asked))
-    presses = list(_presses(asked, impossible))
+    taken = [
+        session.settings_at(step).fixation_ms + row["response_time_ms"] for row, step in presented
+    ]
+    impossible = are_impossible(taken, _between_arrivals(began_s, presented))
+    presses = list(_presses(presented, impossible))
     off_grid = experiment.settings.timed.off_grid
     known = timed_columns(task, experiment.design.stimuli, presses, off_grid)
     without = {item.position for item in known["left_out"]}
-    return known, [item for place, item in enumerate(asked, start=1) if place not in without]
+    return known, [item for place, item in enumerate(presented, start=1) if place not in without]
 
 
 def _between_arrivals(began_s: float, answered: Sequence[AnsweredStep]) -> tuple[float, ...]:

@@ -146,12 +146,12 @@ class PageSettings:
     def to_json(self) -> dict[str, Any]:
         """Plain values, for the store."""
         plain = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        asked = [question.model_dump(mode="json") for question in self.questions]
+        question_fields = [question.model_dump(mode="json") for question in self.questions]
         divided = {name: item.model_dump(mode="json") for name, item in self.conditions.items()}
         parts = {
             name: getattr(self, name).model_dump(mode="json") for name in ("practice", "timed")
         }
-        return plain | {"questions": asked, "conditions": divided} | parts
+        return plain | {"questions": question_fields, "conditions": divided} | parts
 
     @classmethod
     def of_study(cls, page: Mapping[str, Any]) -> PageSettings:

@@ -186,8 +186,8 @@ def consent_lines(
     also = [later(texts, "recorded")[name] for name in recorded]
     whom = part["contact"] if contact else part["no_contact"]
     lines = [*paragraphs, *also, whom, part["agree"]]
-    told = [filled(line, contact=contact, minutes=minutes, n_trials=n_trials) for line in lines]
-    return [*told[:-1], *ticks, told[-1]]
+    shown = [filled(line, contact=contact, minutes=minutes, n_trials=n_trials) for line in lines]
+    return [*shown[:-1], *ticks, shown[-1]]
 
 
 def consent_digest(lines: list[str]) -> Digest:

@@ -33,7 +33,7 @@ class TimedAnswers(BaseModel):
 
     def words(self, task: TimedTask) -> tuple[str, ...]:
         """How trials are given, for the preregistration."""
-        told = {
+        texts = {
             "none": "Participants receive no feedback.",
             "practice": "Participants receive feedback about accuracy after practice trials only.",
             "all": "Participants receive feedback about accuracy after each trial.",
@@ -41,7 +41,7 @@ class TimedAnswers(BaseModel):
         return (
             "Response times are measured by the browser, from the frame in which the target was painted to the key "
             "press; the interval measured by the server is stored beside each.",
-            told,
+            texts,
             "The order of trials is random for each participant; earlier trials are not part of a trial.",
         )
 

@@ -262,8 +262,8 @@ def right_answers(experiment: PageExperiment, step: PageStep) -> Sequence[int]:
     task, practising = timed_task(experiment.task), step.kind == "practice"
     if task is None:
         return experiment.settings.practice.right if practising else ()
-    told = {"none": (), "practice": ("practice",), "all": ("practice", "trial")}
-    if step.kind not in told[experiment.settings.timed.feedback]:
+    kinds = {"none": (), "practice": ("practice",), "all": ("practice", "trial")}
+    if step.kind not in kinds[experiment.settings.timed.feedback]:
         return ()
     return [int(key) for key in task.right_keys(experiment.stimuli_of(step))]
 
@@ -358,14 +358,14 @@ def _block_begins(
 
 def _rest(session: PageSession, step: PageStep, words: Texts) -> dict[str, Any]:
     """What is shown of a break."""
-    said = filled(
+    sentence = filled(
         words["break_paragraph"],
         step=step.row,
         of=session.experiment.design.n_presentations,
         minutes=f"{session.experiment.settings.idle_minutes:g}",
     )
     over = [words["practice_over"], words["practice_next"]]
-    heading, lines = (words["break_heading"], [said]) if step.row else (over[0], over[1:])
+    heading, lines = (words["break_heading"], [sentence]) if step.row else (over[0], over[1:])
     options = [{"label": words["go_on"], "available": True, "offered": True}]
     return {
         "kind": "break",

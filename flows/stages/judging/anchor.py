@@ -188,9 +188,11 @@ def foreign(evidence: RunEvidence, data: Path | None, anchor: AnchorSet) -> Anch
     is_archive = source.is_archive
     archive = whole_archive(evidence.config, data, evidence.artifacts) if is_archive else ()
     names = {published_name(trials.experiment) for trials in archive}
-    asked = [trials.stimuli for trials in archive] if is_archive else _space_of(evidence)
+    known_stimuli = [trials.stimuli for trials in archive] if is_archive else _space_of(evidence)
     keys = {
-        digest_bytes(key)[:16] for stimuli in asked for key in identities(evidence.domain, stimuli)
+        digest_bytes(key)[:16]
+        for stimuli in known_stimuli
+        for key in identities(evidence.domain, stimuli)
     }
 
     def kept(items: Sequence[AnchorItem]) -> tuple[AnchorItem, ...]:

@@ -91,10 +91,10 @@ def measure(
         inputs=inputs,
         position={"cycle": cycle},
     )
-    said = write_measure(run, artifact, submission, pair.digest).digest
+    written = write_measure(run, artifact, submission, pair.digest).digest
     return [
         pair.digest,
-        said,
+        written,
         *(run.state.seats.held[slot].digest for slot in sorted(run.state.seats.held)),
     ]
 
@@ -117,11 +117,11 @@ def write_measure(
     """Write down what the judge that evolves says of a pair that was described."""
     seat, epoch = run.state.seats.held[PROGRAM], epoch_of(run).number
     (judge,) = (judge for judge in epoch_of(run).judges if judge.name == PROGRAM)
-    said = JudgeMeasured(
+    measured = JudgeMeasured(
         subject=artifact, task=TASK, seat=seat.digest, epoch=epoch, value=judge.judge(submission)
     )
     position: dict[str, int | str] = {"slot": PROGRAM, "epoch": epoch}
-    return run.record(said, name="measure", inputs=[pair, seat.digest], position=position)
+    return run.record(measured, name="measure", inputs=[pair, seat.digest], position=position)
 
 
 @dataclass(frozen=True)

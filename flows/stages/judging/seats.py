@@ -56,11 +56,11 @@ async def seat_judges(run: Run) -> None:
     dev = read_dev(run, anchor, taken, 0)
 
     def made(slot: str) -> Judge:
-        asked, labels = [item.submission for item in dev], [item.label for item in dev]
+        submissions, labels = [item.submission for item in dev], [item.label for item in dev]
         if slot != PROGRAM:
-            return calibrated(slot, asked, labels)
+            return calibrated(slot, submissions, labels)
         first = JudgeProgram((ProgramTerm((ProgramFactor("advantage_z"),)),))
-        return ProgramJudge(fit(first, labelled(asked, labels, readable(dev))), slot)
+        return ProgramJudge(fit(first, labelled(submissions, labels, readable(dev))), slot)
 
     for slot in (PROGRAM, *RULES):
         bred = await make_judge(run, slot, 0, taken, made(slot), None, len(dev))

@@ -74,13 +74,13 @@ async def score_sealed(run: Run) -> None:
         return UnitLogPredictives.of(log_predictive(evidence)), tuple(squared.tolist())
 
     def score(name: Digest, context: StepContext) -> SealedScored:
-        told = run.laboratory.tell_evidence(run.theory(name), trials, n_draws, tell)
+        evidence = run.laboratory.tell_evidence(run.theory(name), trials, n_draws, tell)
         return SealedScored(
             theory=name,
             experiments=opened.record.experiments,
             n_draws=n_draws,
-            scores=tuple(scores for scores, _ in told),
-            squared=tuple(squared for _, squared in told),
+            scores=tuple(scores for scores, _ in evidence),
+            squared=tuple(squared for _, squared in evidence),
         )
 
     for name in list(run.state.theories.pool):
@@ -202,23 +202,25 @@ async def conclude(run: Run) -> Recorded[CampaignConcluded]:
     changes = _code_changes(run, inputs)
     inputs += [item.digest for item in changes]
 
-    told = [
+    comparisons = [
         in_new_names(run.state.theories, item.record.text) for item in further if item is not None
     ]
     leader = run.state.board().leader.theory
-    told += [*say_of_library(run.state, leader), *_whose(run.config), *_say_of_answers(run)]
+    comparisons += [*say_of_library(run.state, leader), *_whose(run.config), *_say_of_answers(run)]
     author = run.state.theories.checked[leader].record.author
-    told += say_of_memorising(author, run.state.experiments.tables, run.trace.artifacts, run.config)
-    told += code_changes_in_words(run.trace, changes, campaign.cycles)
-    told += _say_of_unasked(run.config, run.state.experiments.collected)
-    told += _say_of_failed_leaders(run.state)
+    comparisons += say_of_memorising(
+        author, run.state.experiments.tables, run.trace.artifacts, run.config
+    )
+    comparisons += code_changes_in_words(run.trace, changes, campaign.cycles)
+    comparisons += _say_of_unasked(run.config, run.state.experiments.collected)
+    comparisons += _say_of_failed_leaders(run.state)
 
     def work(context: StepContext) -> CampaignConcluded:
         return conclude_from(
             run.evidence,
             truth=truth.record if truth else None,
             folds=[fold.record for fold in campaign.folds],
-            told=told,
+            comparisons=comparisons,
             stop=campaign.cycles[-1].record.stop,
         )
 
@@ -250,12 +252,12 @@ def _say_of_answers(run: Run) -> list[str]:
     tables = opened.record.trials if opened is not None else ()
     n_sealed = sum(int(run.trials_of(table).count.sum()) for table in tables)
     sealed = f", {n_sealed:,} were sealed until the verdict" if n_sealed else ""
-    said = f"Of {n_all:,} available responses, {n_used:,} were used in the search{sealed}"
+    words = f"Of {n_all:,} available responses, {n_used:,} were used in the search{sealed}"
     if (n_left := n_all - n_used - n_sealed) <= 0:
-        return [f"{said}."]
+        return [f"{words}."]
     ended = run.state.campaign.cycles[-1].record.stop
     return [
-        f"{said}, and {n_left:,} were not used because the search ended earlier ({ended}). More cycles (stop.cycles, "
+        f"{words}, and {n_left:,} were not used because the search ended earlier ({ended}). More cycles (stop.cycles, "
         "stop.least_cycles) or more trials per cycle (design.trials) would use them."
     ]
 

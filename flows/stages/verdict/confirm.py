@@ -47,12 +47,12 @@ async def confirm(run: Run) -> Recorded[ConfirmationFinished] | AnswersAwaited |
     if not run.config.confirmation.participants:
         return None
     cycle = len(run.state.campaign.cycles) + 1
-    asked = standing(run, cycle, experiment=CONFIRMATION)
-    if asked is None:
+    recruitment = standing(run, cycle, experiment=CONFIRMATION)
+    if recruitment is None:
         chosen = await choose(run, cycle)
         plan = await preregister(run, cycle, chosen)
-        asked = AskedPeople(plan, await recruit(run, cycle, plan))
-    collected = await collect(run, cycle, asked.plan, asked.recruited)
+        recruitment = AskedPeople(plan, await recruit(run, cycle, plan))
+    collected = await collect(run, cycle, recruitment.plan, recruitment.recruited)
     if isinstance(collected, AnswersAwaited):
         return collected
     leader, rival = run.state.experiments.designs[CONFIRMATION].record.rivals

@@ -56,20 +56,22 @@ async def compare_by_group(run: Run) -> Recorded[GroupsCompared] | None:
         try:
             labels = labels_of(run.evidence, by)
             labels = in_groups(labels, run.config.validation.group_cuts, by)
-            asked = _asked(run.evidence, by, _beside(run.evidence, labels), names, prior_sd=None)
+            estimates = _asked(
+                run.evidence, by, _beside(run.evidence, labels), names, prior_sd=None
+            )
         except TrialsError as error:
             text = f"Groups by {by} could not be compared: {error}"
             return GroupsCompared(by=by, n_people={}, theories=(), text=text)
-        if not asked.found:
+        if not estimates.found:
             text = (
                 f"Groups by {by} could not be compared: no leading theory runs on these responses."
             )
             return GroupsCompared(by=by, n_people={}, theories=(), text=text)
-        first = next(iter(asked.found.values()))
+        first = next(iter(estimates.found.values()))
         people = first.frame.groupby(by, observed=False)[PERSON].nunique()
         n_people = {str(level): int(n) for level, n in people.items()}
-        told = ", ".join(f"{n} {level}" for level, n in n_people.items())
-        text = f"Groups by {by} (participants: {told}): {asked.text}"
+        sizes = ", ".join(f"{n} {level}" for level, n in n_people.items())
+        text = f"Groups by {by} (participants: {sizes}): {estimates.text}"
         return GroupsCompared(
             by=by, n_people=n_people, theories=(), text=text, differences=_differences(first, by)
         )
@@ -97,14 +99,14 @@ async def learn_effects_of_people(run: Run) -> Recorded[EffectsLearned] | None:
             is_within = by == CONDITION and bool(run.config.conditions)
             changed = _changes_of(run.evidence, names) if is_within else {}
             others = [name for name in names if name not in changed]
-            asked = _asked(run.evidence, by, beside, others, prior_sd=prior_sd)
+            estimates = _asked(run.evidence, by, beside, others, prior_sd=prior_sd)
         except TrialsError as error:
             text = f"Effects of {by} could not be estimated: {error}"
             return EffectsLearned(by=by, n_people=0, prior_sd=prior_sd, theories=(), text=text)
-        n_people = max((item.n_people for item in asked.found.values()), default=0)
+        n_people = max((item.n_people for item in estimates.found.values()), default=0)
         text = (
-            f"Effects of {by} ({n_people} participants): {asked.text}"
-            if asked.found
+            f"Effects of {by} ({n_people} participants): {estimates.text}"
+            if estimates.found
             else f"Effects of {by}:"
             if changed
             else f"Effects of {by} could not be estimated: no parameter of a leading theory can depend on it."
@@ -113,7 +115,7 @@ async def learn_effects_of_people(run: Run) -> Recorded[EffectsLearned] | None:
             by=by,
             n_people=n_people,
             prior_sd=prior_sd,
-            theories=tuple(_of_theory(name, item) for name, item in asked.found.items()),
+            theories=tuple(_of_theory(name, item) for name, item in estimates.found.items()),
             text=" ".join([text, *changed.values()]),
         )
 
@@ -171,15 +173,15 @@ def _changes_of(evidence: RunEvidence, names: Sequence[Digest]) -> dict[Digest, 
     for name in names:
         priors = evidence.theory(name).priors
         ends = tuple(f"_in_{condition}" for condition in evidence.config.conditions)
-        told = [
+        changes = [
             f"{parameter}{f' ({prior.unit})' if prior.unit else ''} {prior.center:.3g} in the median participant"
             for parameter, prior in priors.items()
             if parameter.endswith(ends) and not prior.idle
         ]
-        if told:
+        if changes:
             found[name] = (
                 f"{evidence.state.theories.name(name)} has the change among its own parameters: "
-                f"{', '.join(told)}."
+                f"{', '.join(changes)}."
             )
     return found
 
@@ -223,7 +225,7 @@ def _asked(
             )
         except TheoryError:
             continue  # nothing in it depends on people, or it does not run on these responses
-    told = [
+    tables = [
         effects_in_words(evidence.state.theories.name(name), item) for name, item in found.items()
     ]
     standings = evidence.state.board().standings
@@ -232,17 +234,17 @@ def _asked(
         evidence.state.theories.name(name): item for name, item in found.items() if name in is_tied
     }
     notes = [note for item in list(found.values())[:1] for note in item.notes]
-    return _Asked(found, " ".join(filter(None, [*told, open_effects_in_words(tied), *notes])))
+    return _Asked(found, " ".join(filter(None, [*tables, open_effects_in_words(tied), *notes])))
 
 
 def _differences(found: ParameterEffects, by: str) -> tuple[GroupDifference, ...]:
     """The median participant of each group by the leading theory, the clearest difference first."""
     medians = medians_of_levels(found, by)
-    told = []
+    differences = []
     for scale in found.posteriors.scales:
         own = found.of(scale.name)
         p_values = [item.p for item in own if item.p is not None]
-        told.append(
+        differences.append(
             GroupDifference(
                 parameter=scale.name,
                 unit=scale.unit,
@@ -255,7 +257,7 @@ def _differences(found: ParameterEffects, by: str) -> tuple[GroupDifference, ...
                 differs=any(item.is_shown for item in own),
             )
         )
-    return tuple(sorted(told, key=lambda item: 0.0 if item.p is None else item.p))
+    return tuple(sorted(differences, key=lambda item: 0.0 if item.p is None else item.p))
 
 
 def _of_theory(name: Digest, item: ParameterEffects) -> TheoryEffects:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from lakatos.flows.run.now import MOST_NOTES, NOW_FILE, KeptMoment, read_now
 from lakatos.flows.run.progress import CampaignProgress, ProgressEvent, ProgressSink
-from lakatos.flows.stages.revise import SearchTold, WorkTold
+from lakatos.flows.stages.revise import SearchReport, WorkReport
 
 
 class Told(CampaignProgress):
@@ -64,7 +64,7 @@ def test_a_folder_that_takes_nothing_and_a_torn_file_stop_nobody(tmp_path: Path)
 
 def test_a_search_says_how_far_it_is_how_good_and_how_long_it_takes() -> None:
     clock, told = [0.0], Told()
-    said = SearchTold(WorkTold(told, 2, lambda: clock[0]), 40)
+    said = SearchReport(WorkReport(told, 2, lambda: clock[0]), 40)
     said(4, -math.inf)
     clock[0] = 6.0
     said(10, -0.61234)
@@ -78,7 +78,7 @@ def test_a_search_says_how_far_it_is_how_good_and_how_long_it_takes() -> None:
 
 def test_what_is_more_work_counts_more_in_the_time_that_is_left() -> None:
     clock, told = [0.0], Told()
-    said = WorkTold(told, 1, lambda: clock[0])
+    said = WorkReport(told, 1, lambda: clock[0])
     said("steps", 0, 2, -math.inf, 0.0)
     clock[0] = 5.0
     said("steps", 1, 2, -math.inf, 0.5)

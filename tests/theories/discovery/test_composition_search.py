@@ -84,7 +84,7 @@ def searched(
             brief,
             [trials],
             np.random.default_rng(2),
-            told=None if told is None else lambda *said: told.append(said),
+            report=None if told is None else lambda *said: told.append(said),
         )
 
 

@@ -609,7 +609,9 @@ class TestInduce:
     def test_says_how_far_it_is_and_finds_the_same(self):
         data = [answer(by(np.sum), noise=0.4)]
         told = []
-        found = induce(DOMAIN, data, np.random.default_rng(0), told=lambda *said: told.append(said))
+        found = induce(
+            DOMAIN, data, np.random.default_rng(0), report=lambda *said: told.append(said)
+        )
         assert found == induce(DOMAIN, data, np.random.default_rng(0))
         for what in ("steps towards a language of rules", "fits of rules"):
             own = [said for said in told if said[0] == what]

@@ -21,8 +21,8 @@ from lakatos.theories.discovery.induction.lesson_terms import (
     KEPT,
     SCORES,
     pairs_of,
-    read_told,
     remembered,
+    remembered_of,
     scores_of,
 )
 from lakatos.theories.discovery.induction.lessons import N_FOLDS, _predictive_scores
@@ -108,7 +108,7 @@ class TestMemory:
     @pytest.mark.slow
     def test_what_is_remembered_is_what_one_would_count(self):
         (data, *_), _ = games(softmax, n_options=3, n_people=3)
-        told = read_told(DOMAIN, [data])
+        told = remembered_of(DOMAIN, [data])
         numbers = {score.words: told.scores[place] for place, score in enumerate(SCORES)}
         chosen, reward = data.sequences.response, data.sequences.feedback["reward"]
         for row, person in enumerate(told.person):
@@ -145,7 +145,7 @@ class TestMemory:
 
     def test_moves_are_remembered_by_what_they_paid(self):
         (data, *_), _ = games(softmax, n_options=3, n_people=3)
-        told = read_told(DOMAIN, [data])
+        told = remembered_of(DOMAIN, [data])
         numbers = {score.words: told.scores[place] for place, score in enumerate(SCORES)}
         merit = numbers[
             "merit of doing with it what has the better outcome the last time, staying or leaving"
@@ -174,7 +174,7 @@ class TestMemory:
 
     def test_comparisons_of_an_answer_weigh_one_together(self):
         (data, *_), _ = games(softmax, n_options=4, n_people=2)
-        told = read_told(DOMAIN, [data])
+        told = remembered_of(DOMAIN, [data])
         pairs = pairs_of(told)
         np.testing.assert_allclose(np.bincount(pairs.row, pairs.counts.sum(axis=1)), 1)
         took_high = pairs.counts[:, 1] > 0

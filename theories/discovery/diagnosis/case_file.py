@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 from scipy.stats import false_discovery_control
 
-from lakatos.experiments.adoption.names import told_experiment
+from lakatos.experiments.adoption.names import experiment_in_words
 from lakatos.theories.discovery.diagnosis.correction import CorrectionGain, PanelCorrector
 from lakatos.theories.discovery.diagnosis.panel import AnswerPanel, TheoryPredictions, TrialFeatures
 from lakatos.theories.discovery.diagnosis.rule import (
@@ -546,7 +546,7 @@ def _illustration(
     share = float(sheet.observed[number].chosen[0, row] / panel.n_answers[row])
     return DiagnosisClaim(
         text=f"the trial that most favours {leader.name} is trial {row + 1} of "
-        f"{told_experiment(panel.trials.experiment)}: {sheet.option} was chosen in {share:.0%} of responses; "
+        f"{experiment_in_words(panel.trials.experiment)}: {sheet.option} was chosen in {share:.0%} of responses; "
         f"estimated from these responses, {leader.name} predicts {ahead[number][row]:.0%} and {loser.name} "
         f"{panel.mean[row, -1]:.0%}",
         feature="",

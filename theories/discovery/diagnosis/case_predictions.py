@@ -28,7 +28,7 @@ def predictions_of(evidence: TheoryEvidence, names: Sequence[Digest]) -> list[Th
     n_left_out = sum(item.n_participants for item in everything)
     n_left_out -= sum(item.n_participants for item in trials)
     theories = [evidence.theory(name) for name in names]
-    said = evidence.laboratory.evidence_of(theories, trials, evidence.terms.n_draws)
+    predicted = evidence.laboratory.evidence_of(theories, trials, evidence.terms.n_draws)
     return [
         TheoryPredictions(
             name,
@@ -38,7 +38,7 @@ def predictions_of(evidence: TheoryEvidence, names: Sequence[Digest]) -> list[Th
             tuple(evidence.theories.score_records([name], evidence.experiments.collected)),
             n_left_out,
         )
-        for name, own in zip(names, said, strict=True)
+        for name, own in zip(names, predicted, strict=True)
     ]
 
 

@@ -391,7 +391,7 @@ def _regions(sheet: DiagnosisSheet) -> tuple[NDArray[np.bool_], list[tuple[str, 
         forms = [(values, words(name))]
         if values.min() < 0 < values.max():
             forms.append((np.abs(values), f"the size of {words(name)}"))
-        for form, said in forms:
+        for form, phrase in forms:
             cuts = np.unique(np.quantile(form, np.arange(1, 6) / 6, method="inverted_cdf"))
             for cut in cuts:
                 for inside, sign in ((form <= cut, "at most"), (form > cut, "above")):
@@ -399,7 +399,7 @@ def _regions(sheet: DiagnosisSheet) -> tuple[NDArray[np.bool_], list[tuple[str, 
                     if least <= inside.sum() <= len(form) - least and inside.tobytes() not in known:
                         known.add(inside.tobytes())
                         members.append(inside)
-                        names.append((name, f"{said} is {sign} {cut:.3g}"))
+                        names.append((name, f"{phrase} is {sign} {cut:.3g}"))
     return np.array(members, dtype=bool).reshape(len(members), len(sheet.n_answers)), names
 
 

@@ -48,7 +48,7 @@ def search_compositions(
     trials: Sequence[Trials],
     rng: np.random.Generator,
     *,
-    told: Callable[[int, float], None] | None = None,
+    report: Callable[[int, float], None] | None = None,
 ) -> SearchProposal:
     """The grammar advocate's search on some responses, elimination included.
 
@@ -58,13 +58,13 @@ def search_compositions(
         brief: What is known beforehand.
         trials: All responses so far.
         rng: Source of the order in which candidates are considered.
-        told: Hears, while candidates are found, how many were tried and the best one's nats per choice.
+        report: Hears, while candidates are found, how many were tried and the best one's nats per choice.
     """
     advocate = GrammarAdvocate(grammar, odds=brief.odds)
     whole_people = laboratory.domain.sequential or brief.looks_back
     few, more = _steps_of_growth(trials, rng, whole_people=whole_people)
     fits = FittedCompositions(laboratory, grammar, few, FITTING_DRAWS)
-    found = advocate.revise(brief, telling(fits.evaluate, told), rng, glance=fits.glance)
+    found = advocate.revise(brief, telling(fits.evaluate, report), rng, glance=fits.glance)
     looked = found
     if more is not few:
         fits = FittedCompositions(laboratory, grammar, more, FITTING_DRAWS)
@@ -95,9 +95,9 @@ def search_compositions(
     return replace(found, attempts=(*found.attempts, *others))
 
 
-def telling(evaluate: Evaluate, told: Callable[[int, float], None] | None) -> Evaluate:
+def telling(evaluate: Evaluate, report: Callable[[int, float], None] | None) -> Evaluate:
     """Evaluate candidates, and say after each round how many were tried and how good the best one is."""
-    if told is None:
+    if report is None:
         return evaluate
     tried, best = 0, -np.inf
 
@@ -109,7 +109,7 @@ def telling(evaluate: Evaluate, told: Callable[[int, float], None] | None) -> Ev
         tried += len(found)
         means = [item.mean for item in found if isinstance(item, EvaluatedComposition)]
         best = max([best, *means])
-        told(tried, best)
+        report(tried, best)
         return found
 
     return work

@@ -28,7 +28,7 @@ from lakatos.theories.discovery.induction.combination import (
 from lakatos.theories.discovery.induction.lessons import induce_lessons
 from lakatos.theories.discovery.induction.mixture import MixtureRule, find_mixture
 from lakatos.theories.discovery.induction.outcomes import induce_outcomes
-from lakatos.theories.discovery.induction.pace import InductionPace, InductionTold
+from lakatos.theories.discovery.induction.pace import InductionPace, InductionReport
 from lakatos.theories.discovery.induction.past import depends_on_past
 from lakatos.theories.discovery.induction.past_gates import past_gates
 from lakatos.theories.discovery.induction.past_terms import NUMBER, past_leads
@@ -113,7 +113,7 @@ def induce(
     n_most: int = 3,
     least: float = -np.inf,
     past: bool | None = None,
-    told: InductionTold | None = None,
+    report: InductionReport | None = None,
     first_option: str = "",
     has_places: bool = True,
 ) -> list[InducedRule]:
@@ -128,7 +128,7 @@ def induce(
         least: Criterion that a theory must exceed, nats per choice: what does not even do so on the responses that it
             was fitted to is not tried on left-out ones.
         past: Whether responses depend on one's own past, where `looks_back` has found out.
-        told: Hears how far it is.
+        report: Hears how far it is.
         first_option: What the first option always is, such as "the safer one", where it is one thing: a lean is then
             stated as one to that.
         has_places: Whether it is known where options stood; else no rule leans to one of two places.
@@ -141,11 +141,11 @@ def induce(
     if not trials or any(item.n_options != trials[0].n_options for item in trials):
         return []
     if domain.sequential:
-        found = _lessons(domain, trials, rng, told)
+        found = _lessons(domain, trials, rng, report)
         return [item for item in found if item.criterion > least][:n_most]
     if trials[0].n_options != 2:
         several = induce_outcomes(
-            domain, trials, rng, least=least, has_places=has_places, told=told
+            domain, trials, rng, least=least, has_places=has_places, report=report
         )
         rules = [] if several is None else [InducedRule(kind="weighed reasons", **vars(several))]
         return [item for item in rules if item.criterion > least]
@@ -159,11 +159,11 @@ def induce(
     total = float(answers.count.sum())
     shared = most_explained(answers) > least * total
     first = sorted(trials[0].stimuli.arrays)[0]
-    language = InductionPace("steps towards a language of rules", (1.0,) * N_STEPS, told)
+    language = InductionPace("steps towards a language of rules", (1.0,) * N_STEPS, report)
     lean = _lean(first, first_option) if has_places or first_option else None
     forms = _forms(answers, first, language, lean, shared=shared, past=past)
     fits = InductionPace(
-        "fits of rules", [form.work for form in forms for _ in range(form.n_fits)], told
+        "fits of rules", [form.work for form in forms for _ in range(form.n_fits)], report
     )
     found = []
     for form in forms:
@@ -259,12 +259,12 @@ def _lessons(
     domain: Domain,
     trials: Sequence[Trials],
     rng: np.random.Generator,
-    told: InductionTold | None,
+    report: InductionReport | None,
 ) -> list[InducedRule]:
     """Rules of learning, best first; none where choices have no value, in more than one stage, or without order."""
     if any(item.pooled or item.stimuli.arrays.get("stage", np.ones(1)).any() for item in trials):
         return []
-    found = [InducedRule(**vars(item)) for item in induce_lessons(domain, trials, rng, told)]
+    found = [InducedRule(**vars(item)) for item in induce_lessons(domain, trials, rng, report)]
     return sorted(found, key=lambda item: -item.criterion)
 
 

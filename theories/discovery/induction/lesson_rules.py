@@ -16,7 +16,7 @@ from lakatos.theories.discovery.induction.lesson_terms import (
     EVENLY,
     FOLLOW,
     Array,
-    RememberedAnswers,
+    RememberedResponses,
 )
 from lakatos.theories.discovery.induction.source import rounded
 from lakatos.theories.discovery.induction.term_text import carry_out
@@ -44,35 +44,35 @@ class LessonTerms:
 
 
 def probabilities(
-    model: LessonModel, terms: LessonTerms, told: RememberedAnswers, rows: NDArray[np.intp]
+    model: LessonModel, terms: LessonTerms, remembered: RememberedResponses, rows: NDArray[np.intp]
 ) -> Array:
     """``(n_rows, n_options)`` of a rule found in comparisons.
 
     Args:
         model: The rule.
         terms: What it is made of.
-        told: Responses.
+        remembered: Responses.
         rows: Those of them that are predicted.
     """
     if not isinstance(model, AdditiveRule):
-        return distribution(model, terms, told, rows, told.allowed[rows])
-    strength = evidence(model, terms, told, rows)
+        return distribution(model, terms, remembered, rows, remembered.allowed[rows])
+    strength = evidence(model, terms, remembered, rows)
     # A softmax over the options that are free, mixed with choices made at random.
-    free = told.allowed[rows] > 0
+    free = remembered.allowed[rows] > 0
     shown = np.where(free, strength, -np.inf)
     p = np.exp(shown - logsumexp(shown, axis=1, keepdims=True))
     return np.asarray((1 - model.lapse) * p + model.lapse * free / free.sum(axis=1, keepdims=True))
 
 
 def evidence(
-    model: AdditiveRule, terms: LessonTerms, told: RememberedAnswers, rows: NDArray[np.intp]
+    model: AdditiveRule, terms: LessonTerms, remembered: RememberedResponses, rows: NDArray[np.intp]
 ) -> Array:
     """``(n_rows, n_options)`` weighed sum of what speaks for each option."""
-    total = np.zeros((len(rows), told.allowed.shape[1]))
+    total = np.zeros((len(rows), remembered.allowed.shape[1]))
     for term, weight in zip(model.terms, model.weights, strict=True):
-        column = _score_values(told, terms.plain.items[term.lead], rows)
+        column = _score_values(remembered, terms.plain.items[term.lead], rows)
         if term.gate >= 0:
-            column = column * _gate_values(told, terms.gates.items[term.gate], rows)
+            column = column * _gate_values(remembered, terms.gates.items[term.gate], rows)
         total += weight * column
     return total
 
@@ -80,7 +80,7 @@ def evidence(
 def distribution(
     node: Node,
     terms: LessonTerms,
-    told: RememberedAnswers,
+    remembered: RememberedResponses,
     rows: NDArray[np.intp],
     free: Array,
 ) -> Array:
@@ -88,25 +88,29 @@ def distribution(
     if isinstance(node, ConstantLeaf):
         return _constant(node.p, free)
     if isinstance(node, SplitNode):
-        inside = _gate_values(told, terms.gates.items[node.gate], rows) > 0
-        yes = distribution(node.yes, terms, told, rows, free)
-        no = distribution(node.no, terms, told, rows, free)
+        inside = _gate_values(remembered, terms.gates.items[node.gate], rows) > 0
+        yes = distribution(node.yes, terms, remembered, rows, free)
+        no = distribution(node.no, terms, remembered, rows, free)
         return np.where(inside, yes, no)
-    score = _score_values(told, terms.signed.items[node.lead], rows)
+    score = _score_values(remembered, terms.signed.items[node.lead], rows)
     turned, sure = direction(node)
     best = BEST_OF(-score if turned else score, free, np)
-    within = distribution(node.tie, terms, told, rows, best)
+    within = distribution(node.tie, terms, remembered, rows, best)
     return np.asarray(FOLLOW_BEST(within, best, sure, free, np))
 
 
-def _score_values(told: RememberedAnswers, lead: ChoiceTerm, rows: NDArray[np.intp]) -> Array:
+def _score_values(
+    remembered: RememberedResponses, lead: ChoiceTerm, rows: NDArray[np.intp]
+) -> Array:
     """``(n_rows, n_options)`` numbers of the options that a lead compares."""
-    return np.asarray(told.scores[told.score_places[lead.code]][rows])
+    return np.asarray(remembered.scores[remembered.score_places[lead.code]][rows])
 
 
-def _gate_values(told: RememberedAnswers, gate: ChoiceTerm, rows: NDArray[np.intp]) -> Array:
+def _gate_values(
+    remembered: RememberedResponses, gate: ChoiceTerm, rows: NDArray[np.intp]
+) -> Array:
     """``(n_rows, 1)``: 1 where a gate is open."""
-    return np.asarray(told.gates.values[told.places[gate.code]])[rows, None]
+    return np.asarray(remembered.gates.values[remembered.places[gate.code]])[rows, None]
 
 
 def direction(node: LeadLeaf) -> tuple[bool, float]:

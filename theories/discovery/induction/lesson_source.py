@@ -28,7 +28,7 @@ from lakatos.theories.discovery.induction.lesson_terms import (
     FOLLOW,
     Array,
     OptionPairs,
-    RememberedAnswers,
+    RememberedResponses,
     remembered,
     state_code,
 )
@@ -83,19 +83,19 @@ class WrittenLesson:
 
 
 def write_lesson(
-    model: LessonModel, terms: LessonTerms, told: RememberedAnswers, pairs: OptionPairs
+    model: LessonModel, terms: LessonTerms, history: RememberedResponses, pairs: OptionPairs
 ) -> WrittenLesson:
     """Write a rule as a theory whose people differ as the answers say.
 
     Args:
         model: The rule, fitted to all answers.
         terms: What it is made of.
-        told: Answers.
+        history: Responses.
         pairs: Their comparisons of options.
     """
     if isinstance(model, AdditiveRule):
-        return _write_sum(model, terms, told)
-    return _write_list(model, terms, told, pairs)
+        return _write_sum(model, terms, history)
+    return _write_list(model, terms, history, pairs)
 
 
 @dataclass
@@ -137,12 +137,14 @@ class _LessonText:
         )
 
 
-def _write_sum(model: AdditiveRule, terms: LessonTerms, told: RememberedAnswers) -> WrittenLesson:
+def _write_sum(
+    model: AdditiveRule, terms: LessonTerms, history: RememberedResponses
+) -> WrittenLesson:
     """A weighed sum of reasons: softmax over options of s * sum_k w_k lead_k [gate_k]."""
-    rows = np.arange(len(told.person))
-    text = _LessonText(told.learn)
+    rows = np.arange(len(history.person))
+    text = _LessonText(history.learn)
     text.declared("lapse", lapse_prior(ParameterSpread(model.lapse, 0.01)))
-    text.declared("sensitivity", sensitivity_prior(_strictness(model, terms, told, rows)))
+    text.declared("sensitivity", sensitivity_prior(_strictness(model, terms, history, rows)))
     # One parameter, one piece of code and one clause for each reason.
     words, clauses = [], []
     for number, (term, weight, error) in enumerate(
@@ -162,10 +164,12 @@ def _write_sum(model: AdditiveRule, terms: LessonTerms, told: RememberedAnswers)
         clauses.append(weighed_clause(name, weight, lead, gate))
     text.statements += SOFTMAX
     claim = sum_claim(words)
-    scores = [told.options[told.score_places[terms.plain.items[t.lead].code]] for t in model.terms]
+    scores = [
+        history.options[history.score_places[terms.plain.items[t.lead].code]] for t in model.terms
+    ]
     title = weighing_title(_noun(score.words) for score in scores)
     source = text.source(title, claim, sum_clauses(clauses))
-    return WrittenLesson(source, claim, probabilities(model, terms, told, rows))
+    return WrittenLesson(source, claim, probabilities(model, terms, history, rows))
 
 
 def _noun(words: str) -> str:
@@ -178,39 +182,39 @@ def _noun(words: str) -> str:
 
 
 def _strictness(
-    model: AdditiveRule, terms: LessonTerms, told: RememberedAnswers, rows: NDArray[np.intp]
+    model: AdditiveRule, terms: LessonTerms, history: RememberedResponses, rows: NDArray[np.intp]
 ) -> ParameterSpread:
     """Each person's strictness s as a log-normal, from how far the other options are behind."""
-    total = evidence(model, terms, told, rows)
-    answered = (rows, told.response)
-    behind = np.where(told.allowed > 0, total[answered][:, None] - total, np.inf)
+    total = evidence(model, terms, history, rows)
+    answered = (rows, history.response)
+    behind = np.where(history.allowed > 0, total[answered][:, None] - total, np.inf)
     behind[answered] = np.inf
-    chance = 1.0 / told.allowed.sum(axis=1)
-    return sensitivities(behind, model.lapse, chance, told.person, 1.0)
+    chance = 1.0 / history.allowed.sum(axis=1)
+    return sensitivities(behind, model.lapse, chance, history.person, 1.0)
 
 
 def _write_list(
-    model: Node, terms: LessonTerms, told: RememberedAnswers, pairs: OptionPairs
+    model: Node, terms: LessonTerms, history: RememberedResponses, pairs: OptionPairs
 ) -> WrittenLesson:
     """A rule list: branches that say nothing are cut; lapses are what it fails to explain."""
     clean, lapse = sharpened(model, branches(model, terms.signed, terms.gates, pairs.counts))
-    n_options = told.allowed.shape[1]
-    text = _LessonText(told.learn)
+    n_options = history.allowed.shape[1]
+    text = _LessonText(history.learn)
     text.declared("lapse", {})
     result = _ListWriter(text, terms, n_options).choice(clean, "allowed")
     text.statements.append(f"p = {result} + 0.0 * allowed")
     # How lapses are spread over people.
-    rows = np.arange(len(told.person))
-    chance = 1.0 / told.allowed.sum(axis=1)
-    base = distribution(clean, terms, told, rows, told.allowed)
-    spread = lapses(base[rows, told.response], chance, told.person, 1.0, lapse)
+    rows = np.arange(len(history.person))
+    chance = 1.0 / history.allowed.sum(axis=1)
+    base = distribution(clean, terms, history, rows, history.allowed)
+    spread = lapses(base[rows, history.response], chance, history.person, 1.0, lapse)
     text.declared("lapse", lapse_prior(spread))
     # The claim in words.
     guess = "choose any option" if n_options > 2 else "guess"
     texts = rule_words(clean, terms.signed, terms.gates, guess=guess, named="option ")
     claim = rule_claim(texts)
     source = text.source("Rule list of learning", claim, rule_clauses(texts))
-    p = (1 - spread.center) * base + spread.center * told.allowed * chance[:, None]
+    p = (1 - spread.center) * base + spread.center * history.allowed * chance[:, None]
     return WrittenLesson(source, claim, p)
 
 

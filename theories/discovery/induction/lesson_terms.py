@@ -316,7 +316,7 @@ def _games() -> Iterator[GameNumber]:
 
 
 @dataclass(frozen=True)
-class RememberedAnswers:
+class RememberedResponses:
     """People's responses with what they could remember before each."""
 
     person: NDArray[np.intp]
@@ -343,7 +343,7 @@ class RememberedAnswers:
         """Places of the scores, by their code."""
         return {score.code: place for place, score in enumerate(self.options)}
 
-    def at(self, rows: NDArray[np.intp]) -> RememberedAnswers:
+    def at(self, rows: NDArray[np.intp]) -> RememberedResponses:
         """The responses at some rows only."""
         gates = TermTable(self.gates.items, self.gates.values[:, rows])
         return replace(
@@ -383,7 +383,7 @@ def scores_of(domain: Domain) -> tuple[OptionScore, ...]:
     return (*SCORES, *shown)
 
 
-def read_told(domain: Domain, trials: Sequence[Trials]) -> RememberedAnswers:
+def remembered_of(domain: Domain, trials: Sequence[Trials]) -> RememberedResponses:
     """Walk through everybody's responses with all that can be remembered.
 
     Args:
@@ -393,30 +393,30 @@ def read_told(domain: Domain, trials: Sequence[Trials]) -> RememberedAnswers:
     options, learn = scores_of(domain), learn_code(domain)
     made = list(_game_terms())
     space = _walking_code(options, [code for code, _ in made], learn)
-    told: list[ToldStep] = []
+    steps: list[RememberedStep] = []
     n_people = 0
     for item in trials:
-        told += _walked(domain, item, space, n_people)
+        steps += _walked(domain, item, space, n_people)
         n_people += item.n_participants
     # Steps of everybody become responses, person by person.
-    person = np.concatenate([step.person for step in told])
+    person = np.concatenate([step.person for step in steps])
     order = np.argsort(person, kind="stable")
     items = tuple(term for _, term in made)
     cut = np.array([float(term.code.rpartition(" > ")[2]) for term in items])
-    games = np.concatenate([step.games for step in told], axis=1)
+    games = np.concatenate([step.games for step in steps], axis=1)
     gates = TermTable(items, (games > cut[:, None]).astype(np.float32)[:, order])
-    return RememberedAnswers(
+    return RememberedResponses(
         person[order].astype(np.intp),
-        np.concatenate([step.response for step in told])[order].astype(np.intp),
-        np.concatenate([step.allowed for step in told])[order],
-        np.concatenate([step.scores for step in told], axis=1)[:, order],
+        np.concatenate([step.response for step in steps])[order].astype(np.intp),
+        np.concatenate([step.allowed for step in steps])[order],
+        np.concatenate([step.scores for step in steps], axis=1)[:, order],
         gates,
         options,
         learn,
     )
 
 
-class ToldStep(NamedTuple):
+class RememberedStep(NamedTuple):
     """One step of one experiment, for those of its people who came so far."""
 
     person: NDArray[np.intp]
@@ -446,7 +446,7 @@ def _walking_code(
 
 def _walked(
     domain: Domain, item: Trials, space: dict[str, Any], n_before: int
-) -> Iterator[ToldStep]:
+) -> Iterator[RememberedStep]:
     """The steps of one experiment, whose people are numbered from ``n_before`` on."""
     own = item.sequences
     before: dict[str, Array] = {}
@@ -463,7 +463,7 @@ def _walked(
         free = shown["available"]
         scores = np.stack([np.broadcast_to(part[0], free.shape) for part in by_option])
         games = np.stack([np.broadcast_to(part[0], len(free)) for part in by_game])
-        yield ToldStep(
+        yield RememberedStep(
             n_before + np.flatnonzero(there),
             own.response[there, step],
             free[there],
@@ -526,14 +526,16 @@ def _reaching(name: str, which: str, level: str) -> str:
     return f"the {name} of {which} is {level if is_count else f'above {level}'}"
 
 
-def pairs_of(told: RememberedAnswers) -> OptionPairs:
+def pairs_of(remembered: RememberedResponses) -> OptionPairs:
     """Turn every answer into comparisons of the chosen option with each other one."""
-    n_options = told.allowed.shape[1]
+    n_options = remembered.allowed.shape[1]
     rows, low, high, first, weight = [], [], [], [], []
-    others = np.maximum(told.allowed.sum(axis=1) - 1, 1)
+    others = np.maximum(remembered.allowed.sum(axis=1) - 1, 1)
     for option in range(n_options):
-        which = np.flatnonzero((told.allowed[:, option] > 0) & (told.response != option))
-        chosen = told.response[which]
+        which = np.flatnonzero(
+            (remembered.allowed[:, option] > 0) & (remembered.response != option)
+        )
+        chosen = remembered.response[which]
         rows.append(which)
         low.append(np.minimum(chosen, option))
         high.append(np.maximum(chosen, option))
@@ -557,10 +559,12 @@ def lead_words(score: OptionScore, *, is_greater: bool) -> str:
     return f"take the option {having(score.words, more=is_greater)}"
 
 
-def leads_of(told: RememberedAnswers, pairs: OptionPairs) -> TermTable:
+def leads_of(remembered: RememberedResponses, pairs: OptionPairs) -> TermTable:
     """Leads of the later option of each pair over the earlier one, as numbers."""
-    values = told.scores[:, pairs.row, pairs.high] - told.scores[:, pairs.row, pairs.low]
-    prices = normalized(np.array([score.price for score in told.options]))
+    values = (
+        remembered.scores[:, pairs.row, pairs.high] - remembered.scores[:, pairs.row, pairs.low]
+    )
+    prices = normalized(np.array([score.price for score in remembered.options]))
     items = tuple(
         ChoiceTerm(
             score.code,
@@ -568,7 +572,7 @@ def leads_of(told: RememberedAnswers, pairs: OptionPairs) -> TermTable:
             float(price),
             opposite=lead_words(score, is_greater=False),
         )
-        for score, price in zip(told.options, prices, strict=True)
+        for score, price in zip(remembered.options, prices, strict=True)
     )
     return TermTable(items, np.where(np.abs(values) < 1e-9, 0.0, values).astype(np.float32))
 

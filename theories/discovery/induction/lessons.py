@@ -33,12 +33,12 @@ from lakatos.theories.discovery.induction.lesson_terms import (
     SMALLEST,
     Array,
     OptionPairs,
-    RememberedAnswers,
+    RememberedResponses,
     leads_of,
     pairs_of,
-    read_told,
+    remembered_of,
 )
-from lakatos.theories.discovery.induction.pace import InductionPace, InductionTold
+from lakatos.theories.discovery.induction.pace import InductionPace, InductionReport
 from lakatos.theories.discovery.induction.terms import ChoiceTerm, TermTable, distinct
 from lakatos.theories.discovery.induction.tree import TreeSearch
 
@@ -72,7 +72,7 @@ def induce_lessons(
     domain: Domain,
     trials: Sequence[Trials],
     rng: np.random.Generator,
-    told: InductionTold | None = None,
+    report: InductionReport | None = None,
 ) -> list[LearningRule]:
     """Rules of learning, one of each form.
 
@@ -80,11 +80,11 @@ def induce_lessons(
         domain: Of the trials, with ``reward`` as feedback.
         trials: All experiments of one number of options; single responses in order.
         rng: Divides people into folds.
-        told: Hears how far it is.
+        report: Hears how far it is.
     """
-    language = InductionPace("steps towards a language of rules", (1.0, 1.0), told)
+    language = InductionPace("steps towards a language of rules", (1.0, 1.0), report)
     language.go_to(0)
-    everything = read_told(domain, trials)
+    everything = remembered_of(domain, trials)
     n_people = int(everything.person.max()) + 1
     fold = rng.permutation(np.arange(n_people) % N_FOLDS)
     n_chosen = max(int(MOST_ROWS * n_people / len(everything.person)), 2 * N_FOLDS)
@@ -97,7 +97,7 @@ def induce_lessons(
     terms = LessonTerms(plain, signed, _useful_gates(some, pairs, signed))
     language.step()
     n_fits = 1 + N_FOLDS
-    fits = InductionPace("fits of rules", (1.0,) * (n_fits * len(KINDS)), told)
+    fits = InductionPace("fits of rules", (1.0,) * (n_fits * len(KINDS)), report)
     best: dict[str, LearningRule] = {}
     for number, (kind, fit) in enumerate(KINDS, start=1):
         found = _best_rule(kind, _counted(fit, fits), terms, some, pairs, fold[some.person])
@@ -131,7 +131,7 @@ def _best_rule(
     kind: str,
     fit: LessonFit,
     terms: LessonTerms,
-    told: RememberedAnswers,
+    remembered: RememberedResponses,
     pairs: OptionPairs,
     fold: NDArray[np.intp],
 ) -> LearningRule | None:
@@ -141,17 +141,17 @@ def _best_rule(
         kind: Name of the form.
         fit: Finds rules of it.
         terms: What rules are made of.
-        told: Responses.
+        remembered: Responses.
         pairs: Their comparisons of options.
         fold: ``(n_rows,)`` of each response's person.
     """
-    scores = _predictive_scores(fit, terms, told, pairs, fold)
+    scores = _predictive_scores(fit, terms, remembered, pairs, fold)
     if not scores:
         return None
     size = max(scores, key=lambda size: scores[size] - PRICE * size)
     model = _of_size(fit(terms, pairs.counts), size)
-    written = write_lesson(model, terms, told, pairs)
-    one_hot = told.response[:, None] == np.arange(told.allowed.shape[1])
+    written = write_lesson(model, terms, remembered, pairs)
+    one_hot = remembered.response[:, None] == np.arange(remembered.allowed.shape[1])
     shares = written.probabilities.mean(axis=0)
     error = float(np.mean((shares - one_hot.mean(axis=0)) ** 2))
     return LearningRule(
@@ -162,7 +162,7 @@ def _best_rule(
 def _predictive_scores(
     fit: LessonFit,
     terms: LessonTerms,
-    told: RememberedAnswers,
+    remembered: RememberedResponses,
     pairs: OptionPairs,
     fold: NDArray[np.intp],
 ) -> dict[int, float]:
@@ -182,10 +182,10 @@ def _predictive_scores(
     for size in sizes:
         total = 0.0
         for models, rows in parts:
-            p = probabilities(_of_size(models, size), terms, told, rows)
-            answered = p[np.arange(len(p)), told.response[rows]]
+            p = probabilities(_of_size(models, size), terms, remembered, rows)
+            answered = p[np.arange(len(p)), remembered.response[rows]]
             total += float(np.log(np.maximum(answered, SMALLEST)).sum())
-        scores[size] = total / len(told.person)
+        scores[size] = total / len(remembered.person)
     return scores
 
 
@@ -194,9 +194,11 @@ def _of_size(models: LessonModels, size: int) -> LessonModel:
     return models[max((k for k in models if k <= size), default=min(models))]
 
 
-def _useful_gates(told: RememberedAnswers, pairs: OptionPairs, signed: TermTable) -> TermTable:
+def _useful_gates(
+    remembered: RememberedResponses, pairs: OptionPairs, signed: TermTable
+) -> TermTable:
     """Gates on the pairs, those kept that divide best where one lead is followed on each side."""
-    every = distinct(told.gates, is_signed=False)
+    every = distinct(remembered.gates, is_signed=False)
     every = TermTable(_priced(every.items), every.values[:, pairs.row])
     guides = signed.take(TreeSearch(signed, every, pairs.counts).followed(N_GUIDES))
     search = TreeSearch(guides, every, pairs.counts, n_deeper=N_GATES)

@@ -32,7 +32,7 @@ from lakatos.theories.discovery.induction.outcome_terms import (
     joined,
     read_language,
 )
-from lakatos.theories.discovery.induction.pace import InductionPace, InductionTold
+from lakatos.theories.discovery.induction.pace import InductionPace, InductionReport
 from lakatos.theories.discovery.induction.population import sensitivities
 from lakatos.theories.discovery.induction.rule_fit import (
     EXCEPTIONS,
@@ -447,7 +447,7 @@ def induce_outcomes(
     *,
     least: float,
     has_places: bool,
-    told: InductionTold | None = None,
+    report: InductionReport | None = None,
 ) -> FoundSum | None:
     """The weighed sum that predicts left-out trials best, as a theory.
 
@@ -457,7 +457,7 @@ def induce_outcomes(
         rng: Divides trials into folds.
         least: Criterion that a theory must exceed on what it was fitted to, nats per choice.
         has_places: Whether it is known where options stood.
-        told: Hears how far it is.
+        report: Hears how far it is.
 
     Returns:
         None where trials of experiments have other shapes, where there are too few, where responses have times, or
@@ -469,7 +469,7 @@ def induce_outcomes(
     language = read_language(domain, cells.arrays, cells.counts, has_places=has_places)
     if language is None:
         return None
-    pace = InductionPace("fits of weighed reasons", (1.0,) * 2 * (N_GROWN + 1 + N_FOLDS), told)
+    pace = InductionPace("fits of weighed reasons", (1.0,) * 2 * (N_GROWN + 1 + N_FOLDS), report)
     found = _searched(language, cells, least, rng, pace)
     if (
         found is not None

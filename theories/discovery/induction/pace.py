@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-InductionTold: TypeAlias = Callable[[str, int, int, float, float], None]
+InductionReport: TypeAlias = Callable[[str, int, int, float, float], None]
 """Hears what is counted, how many are done, how many there will be, nats per choice of the best theory so far (minus
 infinity where there is none), and which share of the work is done."""
 
@@ -21,7 +21,7 @@ class InductionPace:
     """Is counted, and done, in words."""
     work: Sequence[float]
     """Of each step, in their order: how long it takes beside the others, about."""
-    told: InductionTold | None = None
+    told: InductionReport | None = None
     n_done: int = 0
     best: float = -np.inf
     """Criterion of the best theory so far, nats per choice."""

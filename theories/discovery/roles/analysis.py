@@ -111,8 +111,8 @@ def _shown(source: str, tables: Mapping[str, Any], in_sandbox: RunProgram) -> tu
     """What an analysis showed, and the error that ended it; empty where none did."""
     returned, failure = in_sandbox(source, {"tables": tables, "most": MOST_SHOWN})
     if failure:
-        told = _ADVICE_TO_OPERATORS.sub("", failure.replace("the program", "the analysis"))
-        raise AnalysisRefusedError(told[:1000])
+        words = _ADVICE_TO_OPERATORS.sub("", failure.replace("the program", "the analysis"))
+        raise AnalysisRefusedError(words[:1000])
     match returned:
         case [str(text), str(error)]:
             return text[:MOST_SHOWN], error[:1000]
@@ -178,13 +178,13 @@ def arrays_in_words(
     for name, column in table.items():
         array = np.asarray(column)
         levels = np.unique(array)
-        told = [f"{array.dtype.name} {array.shape}"]
-        told += [text] if (text := MEANINGS.get(name) or meanings.get(name, "")) else []
+        words = [f"{array.dtype.name} {array.shape}"]
+        words += [text] if (text := MEANINGS.get(name) or meanings.get(name, "")) else []
         if name in codes:
-            told.append(", ".join(f"{code} is {word}" for code, word in enumerate(codes[name])))
+            words.append(", ".join(f"{code} is {word}" for code, word in enumerate(codes[name])))
         elif not name.startswith("predicted_by_"):
             few = 1 < len(levels) <= MOST_LEVELS
             shown = levels.tolist() if few else array.reshape(-1)[:_FIRST].tolist()
-            told.append(f"{'levels' if few else 'begins'} {json.dumps(shown)}")
-        found[name] = "; ".join(told)
+            words.append(f"{'levels' if few else 'begins'} {json.dumps(shown)}")
+        found[name] = "; ".join(words)
     return found

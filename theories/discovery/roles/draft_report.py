@@ -37,21 +37,25 @@ def draft_report(
         domain: Describes trials.
     """
     own = [item.left_out for item in scored]
-    told: dict[str, Any] = {"score_nats_per_choice": rounded(float(np.mean([s.mean for s in own])))}
+    report: dict[str, Any] = {
+        "score_nats_per_choice": rounded(float(np.mean([s.mean for s in own])))
+    }
     for name, scores in rivals.items():
         ahead = paired_difference(own, scores)
-        told[f"ahead of {name}"] = f"{rounded(ahead.value)} +- {rounded(2 * ahead.standard_error)}"
+        report[f"ahead of {name}"] = (
+            f"{rounded(ahead.value)} +- {rounded(2 * ahead.standard_error)}"
+        )
     for place, (name, item) in enumerate(trials.items()):
         error, _ = proportion_error(scored[place].mean, item)
         beside = ", ".join(
             f"{rival} {rounded(scores[place].mean)}" for rival, scores in rivals.items()
         )
-        told[f"experiment {name}"] = (
+        report[f"experiment {name}"] = (
             f"score {rounded(own[place].mean)} ({beside}), squared_error {rounded(error)}"
         )
-    told |= {f"learned {name}": estimate_in_words(prior) for name, prior in theory.priors.items()}
-    told["missed most"] = _missed(scored, trials, domain)
-    return told
+    report |= {f"learned {name}": estimate_in_words(prior) for name, prior in theory.priors.items()}
+    report["missed most"] = _missed(scored, trials, domain)
+    return report
 
 
 def likeness(

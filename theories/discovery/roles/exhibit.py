@@ -190,10 +190,10 @@ def estimate_in_words(prior: Prior) -> str:
     scale = " on the log scale" if prior.is_log else ""
     middle = float(prior.quantile(np.array([0.5]))[0])
     place = float((prior.latent(np.array([middle]))[0] - ends[0]) / max(ends[1] - ends[0], 1e-12))
-    told = f"{rounded(middle)}{spread}{scale}; range {rounded(prior.low)} to {rounded(prior.high)}"
+    words = f"{rounded(middle)}{spread}{scale}; range {rounded(prior.low)} to {rounded(prior.high)}"
     if place < AT_LIMIT or place > 1 - AT_LIMIT:
-        told += "; IT LIES AT THE LIMIT"
-    return told
+        words += "; IT LIES AT THE LIMIT"
+    return words
 
 
 def essential_source(source: str) -> str:
@@ -321,13 +321,13 @@ def labels_and_words(domain: Domain) -> tuple[dict[str, str], dict[str, Sequence
 def _shapes_of_checks(domain: Domain, names: Sequence[str]) -> list[str]:
     """Shapes of the arrays of the trials with which every theory is checked: the smallest and the largest."""
     sets = domain.probes(np.random.default_rng(0))
-    told = []
+    lines = []
     for name in names:
         shapes = sorted({tuple(np.shape(part[name])[1:]) for part in sets if name in part.arrays})
         if shapes and any(shapes):
             ends = list(dict.fromkeys([shapes[0], shapes[-1]]))
-            told.append(f"{name} {' to '.join(str(list(shape)) for shape in ends)} a trial")
-    return told
+            lines.append(f"{name} {' to '.join(str(list(shape)) for shape in ends)} a trial")
+    return lines
 
 
 def variations_exhibit(domain: Domain) -> Exhibit:

@@ -25,10 +25,10 @@ def option_place(name: str) -> str:
 
     A number alone is no place, since it may be what people read of an option. Anything else is returned as it is.
     """
-    said = " ".join(name.lower().split())
-    found = _PLACE.fullmatch(said)
+    wanted = " ".join(name.lower().split())
+    found = _PLACE.fullmatch(wanted)
     if found is None:
-        return said
+        return wanted
     word = found["ordinal"] or found["cardinal"] or found["number"]
     for words in (ORDINALS, _CARDINALS):
         if word in words:

@@ -120,7 +120,7 @@ def predictions_exhibit(
     """
     scored = [_theory_scored(theory, score, name) for theory, score in scores.items()]
     lines = [line for line, _ in scored]
-    facts = [fact for _, told in scored for fact in told]
+    facts = [fact for _, tables in scored for fact in tables]
     rows, sizes = _most_missed_first(trials, list(scores.values()))
     lines.append(
         f"trial: {_numbers_of(domain, trials)} of {'; '.join([PEOPLE, *scores])}; most missed by all of them first"
@@ -128,8 +128,8 @@ def predictions_exhibit(
     for row in rows[:most]:
         cells = {PEOPLE: trials.proportions[row]}
         cells |= {theory: predicted_shares(score)[row] for theory, score in scores.items()}
-        told = (_told(domain, shares) for shares in cells.values())
-        lines.append(f"{row + 1}: {'; '.join(told)}")
+        tables = (_told(domain, shares) for shares in cells.values())
+        lines.append(f"{row + 1}: {'; '.join(tables)}")
         facts += _facts_of_row(domain, name, row, cells)
     if left := rows[most:]:
         within = rounded(float(sizes[left[0]]))
@@ -265,10 +265,10 @@ def _without_common(texts: Sequence[str]) -> tuple[list[str], str]:
 
 def predicted_shares(score: TheoryScored) -> NDArray[np.float64]:
     """Predicted shares of options, ``(n_trials, n_options)``."""
-    told = np.asarray(score.proportions, dtype=np.float64)
+    shares = np.asarray(score.proportions, dtype=np.float64)
     if score.n_options == 2:
-        return np.stack([1 - told, told], axis=-1)
-    return told.reshape(-1, score.n_options)
+        return np.stack([1 - shares, shares], axis=-1)
+    return shares.reshape(-1, score.n_options)
 
 
 def _told(domain: Domain, shares: NDArray[np.float64]) -> str:
@@ -310,8 +310,8 @@ def people_exhibit(
         }
     facts = [
         ClaimFact(quantity, item.value, PEOPLE, experiment=title.removeprefix("experiment "))
-        for title, told in value.items()
-        for item in facts_in(told)
+        for title, rows in value.items()
+        for item in facts_in(rows)
         for quantity in (item.quantity, f"{title}.{item.quantity}")
     ]
     return Exhibit("people, one by one", value, digest, tuple(facts)) if value else None
@@ -400,12 +400,12 @@ def likeness_to_last_choice(domain: Domain, trials: Trials) -> dict[str, float]:
         for _ in range(N_ORDERS):
             order = rng.permutation(len(trial))
             shuffled.append(_takes_the_alike(options, trial[order], response[order]))
-    taken, asked = np.sum(real, axis=0) if real else (0, 0)
+    taken, n_responses = np.sum(real, axis=0) if real else (0, 0)
     by_chance, of = np.sum(shuffled, axis=0) if shuffled else (0, 0)
-    if not asked or not of:
+    if not n_responses or not of:
         return {}
     return {
-        "takes_what_is_more_like_the_last_choice": rounded(float(taken / asked)),
+        "takes_what_is_more_like_the_last_choice": rounded(float(taken / n_responses)),
         "would_in_random_order": rounded(float(by_chance / of)),
     }
 

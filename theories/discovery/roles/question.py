@@ -142,13 +142,13 @@ def pinned_request(request: ModelRequest, rules: Sequence[PinnedRule]) -> ModelR
     Raises:
         PinsAlteredError: Something else in it would.
     """
-    said = [
+    lines = [
         item.model_copy(update={"content": without_marks(item.content)})
         if item.role == "assistant"
         else item
         for item in request.messages
     ]
-    sent = request.model_copy(update={"messages": pinned(said, rules)})
+    sent = request.model_copy(update={"messages": pinned(lines, rules)})
     if rules:
         check_request(sent, digest_bytes(render(rules).encode()), [rule.rule_id for rule in rules])
     return sent

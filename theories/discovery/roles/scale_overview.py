@@ -112,9 +112,9 @@ def _by_condition(domain: Domain, trials: Trials, counts: Floats, most: int) -> 
     scale = scale_of(domain)
     assert scale is not None
     found = {"all trials": _summary(scale, counts.sum(axis=0), whole=True)}
-    asked = trials.totals.sum(axis=1)
+    n_responses = trials.totals.sum(axis=1)
     for words, rows in _conditions(domain, trials.stimuli):
-        if asked[rows].sum() >= LEAST and len(found) <= most:
+        if n_responses[rows].sum() >= LEAST and len(found) <= most:
             found[words] = _summary(scale, counts[rows].sum(axis=0))
     return found
 

@@ -116,8 +116,8 @@ def _value_problem(claim: TypedClaim, exact: Sequence[float], digits: int) -> st
     """
     scale = 100.0 if claim.unit == "percent" else 1.0
     sign = -1.0 if claim.direction == "below" else 1.0
-    said, decimals = float(claim.value), len(claim.value.partition(".")[2])
-    if claim.direction != "is" and not (said > 0 and sign * exact[0] > 0):
+    stated, decimals = float(claim.value), len(claim.value.partition(".")[2])
+    if claim.direction != "is" and not (stated > 0 and sign * exact[0] > 0):
         return (
             f"{_name(claim.of)} is not {claim.direction} {_name(claim.against)} there: "
             f"the difference is {exact[0]:.3g}"
@@ -126,19 +126,19 @@ def _value_problem(claim: TypedClaim, exact: Sequence[float], digits: int) -> st
         return f"{claim.value} has more digits than the records show"
     half = 0.5 * 10.0**-decimals * (1 + 1e-9) + 1e-12
     shown = f"{sign * exact[0] * scale:.{SHOWN_DIGITS}g}"
-    if all(abs(sign * value * scale - said) > half for value in exact):
+    if all(abs(sign * value * scale - stated) > half for value in exact):
         return f"{_what(claim)} is {shown} in the cited records, not {claim.value}"
-    if _is_coarse(claim, said / scale, [sign * value for value in exact], digits):
+    if _is_coarse(claim, stated / scale, [sign * value for value in exact], digits):
         return f"{claim.value} is too coarse: {_what(claim)} is {shown}"
     return ""
 
 
-def _is_coarse(claim: TypedClaim, said: float, exact: Sequence[float], digits: int) -> bool:
+def _is_coarse(claim: TypedClaim, stated: float, exact: Sequence[float], digits: int) -> bool:
     """Whether what is said is so much rounder than what records show that it says something else."""
-    if claim.quantity == "share" and said in (0.0, 1.0) and exact[0] != said:
+    if claim.quantity == "share" and stated in (0.0, 1.0) and exact[0] != stated:
         return True
     within = 0.5 * 10.0**-digits + 1e-12
-    distance = min(abs(value - said) for value in exact)
+    distance = min(abs(value - stated) for value in exact)
     if distance <= within:
         return False
     if claim.quantity == "share":
@@ -213,21 +213,21 @@ def _fact_in_words(fact: ClaimFact) -> str:
         "trial": fact.trial,
         "option": fact.option,
     }
-    said = ", ".join(f'"{name}": {json.dumps(value)}' for name, value in fields.items() if value)
-    return f"{said}: {_shown(fact):g}"
+    words = ", ".join(f'"{name}": {json.dumps(value)}' for name, value in fields.items() if value)
+    return f"{words}: {_shown(fact):g}"
 
 
 def _is_option(name: str, fact: ClaimFact) -> bool:
     """Whether a name of an option, by its place or by what people read, means that of a fact."""
-    said = _plain(name)
-    if not said or not fact.option:
-        return said == fact.option
-    return said == _plain(fact.label) or option_place(said) == option_place(fact.option)
+    wanted = _plain(name)
+    if not wanted or not fact.option:
+        return wanted == fact.option
+    return wanted == _plain(fact.label) or option_place(wanted) == option_place(fact.option)
 
 
 def _plain(name: str) -> str:
-    said = " ".join(name.lower().split())
-    return PEOPLE if said in ("participants", "the participants") else said
+    plain = " ".join(name.lower().split())
+    return PEOPLE if plain in ("participants", "the participants") else plain
 
 
 def _shown(fact: ClaimFact) -> float:

@@ -87,14 +87,14 @@ def _dependences(theory: Theory) -> list[TheoryCheck]:
     Its priors are proper, or it would not have been read; that predictions depend on the parameters is tried like that
     of all others.
     """
-    said = [
+    words = [
         f"{name} on {one.in_words}, by an effect within {2 * one.sd:g} of its range (two standard deviations)"
         for name, prior in theory.priors.items()
         for one in prior.depends_on
     ]
-    if not said:
+    if not words:
         return []
-    return [TheoryCheck("dependences", True, None, None, f"may depend: {'; '.join(said)}.")]
+    return [TheoryCheck("dependences", True, None, None, f"may depend: {'; '.join(words)}.")]
 
 
 def load_theory(

@@ -187,8 +187,8 @@ def _past_offers(
         choice.append(_TrialContrast((item, item), 1, None, order, pasts, (first, second)))
         if "reward" in chose_second.feedback:
             pasts = (chose_second, rewarded)
-            told = (f"{second} without reward", f"{second} with a reward of 1")
-            reward.append(_TrialContrast((item, item), 1, None, order, pasts, told))
+            words = (f"{second} without reward", f"{second} with a reward of 1")
+            reward.append(_TrialContrast((item, item), 1, None, order, pasts, words))
     meaning = "the second option was chosen just before, not the first"
     if not reward:
         return {"last_choice": _VariationOffer(meaning, tuple(choice))}
@@ -241,10 +241,10 @@ def _ask(
                 pair = []
                 for side, item in enumerate(contrast.stimuli):
                     if contrast.order is not None:
-                        told = replay(
+                        replayed = replay(
                             session, domain, points, item, contrast.order, contrast.pasts[side]
                         )
-                        pair.append(told[:, :, 1])
+                        pair.append(replayed[:, :, 1])
                     else:  # as the first trial that people see
                         order = np.arange(len(item))[:, None]
                         pair.append(

@@ -35,7 +35,7 @@ from lakatos.theories.engine.checks.tested_theory import (
 from lakatos.theories.engine.running.sequence import simulate
 from lakatos.theories.engine.sandbox.client import Sandbox
 from lakatos.theories.errors import GrammarError
-from lakatos.theories.language.account import ToldClause, Wording
+from lakatos.theories.language.account import StatedClause, Wording
 from lakatos.theories.language.family import find_family
 from lakatos.theories.language.grammar import composition_of
 from lakatos.theories.language.prior import Prior
@@ -164,7 +164,7 @@ def _without_labels(clauses: Sequence[Wording]) -> list[Wording]:
 
 
 def _tried_clauses(
-    trial: TestedTheory, clauses: Sequence[ToldClause], *, numbers: bool = False
+    trial: TestedTheory, clauses: Sequence[StatedClause], *, numbers: bool = False
 ) -> list[TriedClause]:
     """Clauses tried on the code, which need not be those of the theory's own account.
 
@@ -187,7 +187,7 @@ def _tried_clauses(
         for clause in turning:
             held = without(held, clause, priors) if clause.wording.parameter else held
         straight = _with_and_without(trial, _straight(trial), held, tried, priors)
-    asked = [_asked(trial, sheet) for sheet in trial.sheets]
+    replies = [_asked(trial, sheet) for sheet in trial.sheets]
     found = []
     for number, clause in enumerate(tried, start=1):
         side = on_its_side(people, clause)
@@ -197,7 +197,7 @@ def _tried_clauses(
             try_clause(
                 clause,
                 [(a - b).mean(axis=0) for a, b in zip(with_it, instead, strict=True)],
-                asked,
+                replies,
                 straight=[(own[0] - own[number])[side].mean(axis=0) for own in straight],
                 reversed_share=share_reversed(with_it, instead),
             )
@@ -209,7 +209,7 @@ def _with_and_without(
     trial: TestedTheory,
     theory: Theory,
     people: Mapping[str, Array],
-    tried: Sequence[ToldClause],
+    tried: Sequence[StatedClause],
     priors: Mapping[str, Prior],
 ) -> list[Array]:
     """Responses of people, and of the same people without each clause.
@@ -226,9 +226,9 @@ def _with_and_without(
     """
     groups = [people, *(without(people, clause, priors) for clause in tried)]
     points = {name: np.concatenate([group[name] for group in groups]) for name in theory.priors}
-    asked = trial if theory is trial.theory else copy(trial)
-    asked.theory = theory
-    with asked.asking(asked.sheets) as ask:
+    examined = trial if theory is trial.theory else copy(trial)
+    examined.theory = theory
+    with examined.asking(examined.sheets) as ask:
         return [answer.reshape(len(groups), N_PEOPLE, *answer.shape[1:]) for answer in ask(points)]
 
 
@@ -260,7 +260,7 @@ def check_clauses(
     domain: Domain,
     sandbox: Sandbox,
     *,
-    clauses: Sequence[ToldClause] | None = None,
+    clauses: Sequence[StatedClause] | None = None,
     candidates: Stimuli | None = None,
     trials: Sequence[Stimuli] | None = None,
     numbers: bool = False,
@@ -279,5 +279,5 @@ def check_clauses(
         return domain.probes(rng) if trials is None else trials
 
     trial = TestedTheory(theory, domain, sandbox, probes, candidates, seed)
-    told = theory.account().clauses if clauses is None else clauses
-    return _tried_clauses(trial, told, numbers=numbers)
+    stated = theory.account().clauses if clauses is None else clauses
+    return _tried_clauses(trial, stated, numbers=numbers)

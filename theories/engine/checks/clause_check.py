@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from lakatos.theories.language.account import PLACE, ToldClause, is_learned
+from lakatos.theories.language.account import PLACE, StatedClause, is_learned
 from lakatos.theories.language.prior import Prior
 
 Array = NDArray[np.float64]
@@ -46,7 +46,7 @@ class AskedTrials:
 class TriedClause:
     """A clause after it was tried."""
 
-    clause: ToldClause
+    clause: StatedClause
     held: bool
     size: float
     """Largest change of a mean probability."""
@@ -55,12 +55,14 @@ class TriedClause:
     """Whether nothing changes without it on these trials."""
 
 
-def triable(clauses: Sequence[ToldClause]) -> list[ToldClause]:
+def triable(clauses: Sequence[StatedClause]) -> list[StatedClause]:
     """Clauses that hang on a learned number."""
     return [item for item in clauses if item.direction]
 
 
-def telling_numbers(clauses: Sequence[ToldClause], priors: Mapping[str, Prior]) -> list[ToldClause]:
+def telling_numbers(
+    clauses: Sequence[StatedClause], priors: Mapping[str, Prior]
+) -> list[StatedClause]:
     """Clauses that only tell a learned number, such as how often people lapse, to be tried like others.
 
     They have no null value: they are tried against the end of the range from which most people are farther.
@@ -80,7 +82,7 @@ def telling_numbers(clauses: Sequence[ToldClause], priors: Mapping[str, Prior]) 
 
 
 def without(
-    people: Mapping[str, Array], clause: ToldClause, priors: Mapping[str, Prior]
+    people: Mapping[str, Array], clause: StatedClause, priors: Mapping[str, Prior]
 ) -> dict[str, Array]:
     """The same people, the clause's parameter at its null value, or as near to it as its range comes."""
     wording = clause.wording
@@ -89,7 +91,7 @@ def without(
     return dict(people) | {wording.parameter: np.full_like(people[wording.parameter], null)}
 
 
-def on_its_side(people: Mapping[str, Array], clause: ToldClause) -> NDArray[np.bool_]:
+def on_its_side(people: Mapping[str, Array], clause: StatedClause) -> NDArray[np.bool_]:
     """People on the side of the null value that the clause names; everybody where they are not the most."""
     side = clause.direction * (people[clause.wording.parameter] - clause.wording.neutral) > 0
     return side if side.mean() >= MAJORITY else np.ones_like(side)
@@ -113,7 +115,7 @@ def share_reversed(answers: Sequence[Array], instead: Sequence[Array]) -> float:
     return float(np.concatenate(reversed_trials).mean())
 
 
-def not_reversed(clause: ToldClause, words: str, size: float, share: float) -> TriedClause:
+def not_reversed(clause: StatedClause, words: str, size: float, share: float) -> TriedClause:
     """A clause which states that people take the other option, where they hardly ever do on these trials."""
     sentence = (
         f"{words}; no trial here can test this: with it people take the other option on {share:.1%} of the trials "
@@ -123,7 +125,7 @@ def not_reversed(clause: ToldClause, words: str, size: float, share: float) -> T
 
 
 def try_clause(
-    clause: ToldClause,
+    clause: StatedClause,
     changes: Sequence[Array],
     asked: Sequence[AskedTrials],
     *,
@@ -173,7 +175,7 @@ def _favoured(feature: str) -> str:
 
 
 def _lean(
-    clause: ToldClause, changes: Sequence[Array], asked: Sequence[AskedTrials]
+    clause: StatedClause, changes: Sequence[Array], asked: Sequence[AskedTrials]
 ) -> float | None:
     """How far changes of the last option follow what the clause names; None where no trial here can show it."""
     total = 0.0

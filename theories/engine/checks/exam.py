@@ -295,10 +295,10 @@ def _memory(trial: TestedTheory) -> TheoryCheck:
         done = _answered(trial.domain, sheet.stimuli, sheet.order, last - sheet.done.response)
         others.append(replace(sheet, done=done))
     with trial.asking(trial.sheets) as ask:
-        told = ask(trial.points)
+        answers = ask(trial.points)
     with trial.asking(others) as ask:
         told_otherwise = ask(trial.points)
-    change = max(float(np.abs(a - b).max()) for a, b in zip(told, told_otherwise, strict=True))
+    change = max(float(np.abs(a - b).max()) for a, b in zip(answers, told_otherwise, strict=True))
     if change > DEAD:
         words = f"it declares memory by `learn`: other answers before change a probability by up to {change:.3g}."
     else:
@@ -429,8 +429,8 @@ def _sensitivity(trial: TestedTheory) -> list[TheoryCheck]:
     # In words.
     reached = dict(zip(priors, reach, strict=True))
     dead = [name for name, most in reached.items() if most <= DEAD]
-    told = ", ".join(f"{name} {most:.3g}" for name, most in reached.items())
-    words = f"most by which each moves a probability over its range: {told}."
+    parts = ", ".join(f"{name} {most:.3g}" for name, most in reached.items())
+    words = f"most by which each moves a probability over its range: {parts}."
     if dead:
         words += f" Nothing anywhere depends on {', '.join(dead)}; declare only what is used."
     unit = "steps" if trial.walks else "trials"
@@ -488,8 +488,8 @@ def _compared(
         draw, row = (int(number) for number in place)
         ours, theirs = a[draw, row], b[draw, row]
         option = int(np.abs(ours - theirs).argmax())
-        asked = f"on {trial.where(sheet, row)}, {trial.draw(draw, points)}"
-        where = f"{asked}: {ours[option]:.6g} and {theirs[option]:.6g}"
+        place_words = f"on {trial.where(sheet, row)}, {trial.draw(draw, points)}"
+        where = f"{place_words}: {ours[option]:.6g} and {theirs[option]:.6g}"
         words = bad.format(where=where)
         return TheoryCheck(name, False, worst, limit, words, error="TheoryProbabilityError")
     return TheoryCheck(name, True, worst, limit, good)

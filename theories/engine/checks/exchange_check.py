@@ -25,7 +25,7 @@ from lakatos.theories.engine.checks.clause_check import (
 )
 from lakatos.theories.engine.checks.tested_theory import TestedTheory
 from lakatos.theories.engine.sandbox.client import Sandbox
-from lakatos.theories.language.account import PLACE, ToldClause, is_learned
+from lakatos.theories.language.account import PLACE, StatedClause, is_learned
 from lakatos.theories.language.grammar import Composition, Grammar, Mechanism, composition_of
 from lakatos.theories.language.theory import Theory, TheoryProgram, read_program
 
@@ -40,7 +40,7 @@ MOST_OTHERS = 4
 class PartExchange:
     """A part of a theory, and what the theory is without it."""
 
-    clauses: tuple[ToldClause, ...]
+    clauses: tuple[StatedClause, ...]
     """What the part says without a number."""
     others: tuple[tuple[str, Composition], ...]
     """What people do instead, as a clause that is empty where the part is left out; the plainest first."""
@@ -52,17 +52,17 @@ def exchanges(theory: Theory, grammar: Grammar) -> Iterator[PartExchange]:
         return
     literal = {name: prior.to_literal() for name, prior in theory.priors.items()}
     whole = composition_of(theory.composition, literal)
-    told = {clause.wording.clause: clause for clause in theory.account().clauses}
+    stated = {clause.wording.clause: clause for clause in theory.account().clauses}
     for part in grammar.used(whole):
         says = [wording.clause for wording in part.wordings]
         clauses = tuple(
-            told[text] for text in says if text in told and _is_untried(told[text], theory)
+            stated[text] for text in says if text in stated and _is_untried(stated[text], theory)
         )
         if clauses and not part.is_null:
             yield PartExchange(clauses, tuple(_others(grammar, whole, part)))
 
 
-def _is_untried(clause: ToldClause, theory: Theory) -> bool:
+def _is_untried(clause: StatedClause, theory: Theory) -> bool:
     """Whether a clause that is told hangs on no number that was learned, or states what no number of it shows."""
     if clause.is_detail or clause.wording.parameter:
         return False
@@ -195,20 +195,20 @@ def _largest(changes: Sequence[Array]) -> float:
 
 
 def _tried(
-    clause: ToldClause, other: str, whole: Sequence[Array], instead: Sequence[Array]
+    clause: StatedClause, other: str, whole: Sequence[Array], instead: Sequence[Array]
 ) -> TriedClause:
     """What the exchange of a part for another one, told in words, shows about one of its clauses."""
     changes = _changes(whole, instead)
     size = _largest(changes)
     typical = float(np.mean([np.abs(change).mean() for change in changes]))
-    said = clause.statement
+    stated = clause.statement
     where = f"if instead they {other}," if other else "without it"
-    words = f"the claim says: {said}; {where}"
+    words = f"the claim says: {stated}; {where}"
     if size < LEAST:
         sentence = f"{words} no probability changes here."
         return TriedClause(clause, False, size, sentence, idle=True)
     share = share_reversed(whole, instead)
     if clause.wording.reverses_choices and share < LEAST_REVERSED:
-        return not_reversed(clause, f"the claim says: {said}", size, share)
+        return not_reversed(clause, f"the claim says: {stated}", size, share)
     sentence = f"{words} probabilities change by {typical:.2g} on average, by up to {size:.2g}."
     return TriedClause(clause, True, size, sentence)

@@ -125,8 +125,8 @@ def points_in_use(population: Mapping[str, Array], log_p: Array) -> dict[str, Ar
         log_p: ``(n_draws, n_people)`` log-likelihood of each person's responses.
     """
     share = np.exp(log_p - logsumexp(log_p, axis=0)).mean(axis=1)
-    asked = (np.arange(N_POINTS) + 0.5) / N_POINTS
-    drawn = np.searchsorted(np.cumsum(share).round(9), asked).clip(max=len(share) - 1)
+    points = (np.arange(N_POINTS) + 0.5) / N_POINTS
+    drawn = np.searchsorted(np.cumsum(share).round(9), points).clip(max=len(share) - 1)
     return {name: values[drawn] for name, values in population.items()}
 
 
@@ -222,9 +222,9 @@ def _error(learner: Learner, table: Array, target: Array, folds: Sequence[Fold])
         folds: In turn.
     """
     wrong = 0.0
-    for taught, asked in folds:
-        found = learner(table, target[taught], taught, asked)
-        wrong += float(((found - target[asked]) ** 2).sum())
+    for taught, held_out in folds:
+        found = learner(table, target[taught], taught, held_out)
+        wrong += float(((found - target[held_out]) ** 2).sum())
     return wrong / target.size
 
 
@@ -307,7 +307,7 @@ def _folds(group: Rows) -> Iterator[Fold]:
         yield np.flatnonzero(fold != number), np.flatnonzero(fold == number)
 
 
-def _smooth(table: Array, target: Array, taught: Rows, asked: Rows) -> Array:
+def _smooth(table: Array, target: Array, taught: Rows, held_out: Rows) -> Array:
     """Kernel ridge regression, whose width and ridge predict each taught row best from the others."""
     squares = (table**2).sum(axis=1)
     products = table @ table.T
@@ -315,7 +315,7 @@ def _smooth(table: Array, target: Array, taught: Rows, asked: Rows) -> Array:
     typical = np.median(distance[distance > 0]) if (distance > 0).any() else 1.0
     linear = 1 + LINEAR * products / max(table.shape[1], 1)
     mean = target.mean(axis=0)
-    best, found = np.inf, np.zeros((len(asked), target.shape[1]))
+    best, found = np.inf, np.zeros((len(held_out), target.shape[1]))
     for scale in SCALES:
         kernel = np.exp(-distance / (2 * scale**2 * typical)) + linear
         values, vectors = np.linalg.eigh(kernel[np.ix_(taught, taught)])
@@ -326,14 +326,14 @@ def _smooth(table: Array, target: Array, taught: Rows, asked: Rows) -> Array:
             leverage = (vectors**2 / shrunk).sum(axis=1)
             without = float(((weights / leverage[:, None]) ** 2).sum())
             if without < best:
-                best, found = without, kernel[np.ix_(asked, taught)] @ weights + mean
+                best, found = without, kernel[np.ix_(held_out, taught)] @ weights + mean
     return found
 
 
-def _trees(table: Array, target: Array, taught: Rows, asked: Rows) -> Array:
+def _trees(table: Array, target: Array, taught: Rows, held_out: Rows) -> Array:
     """Extremely randomised trees, which find limits and ranks."""
     from sklearn.ensemble import ExtraTreesRegressor
 
     trees = ExtraTreesRegressor(N_TREES, max_features=0.5, random_state=0)
     trees.fit(table[taught], target if target.shape[1] > 1 else target[:, 0])
-    return np.asarray(trees.predict(table[asked])).reshape(len(asked), -1)
+    return np.asarray(trees.predict(table[held_out])).reshape(len(held_out), -1)

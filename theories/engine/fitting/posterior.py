@@ -407,9 +407,9 @@ class PosteriorInference:
         self, place: int, values: Array, trials: Trials, rng: np.random.Generator
     ) -> list[Trials]:
         if not self.walks or self.domain is None:
-            asked = trials.counts.sum(axis=-1).astype(np.int64)
+            n_responses = trials.counts.sum(axis=-1).astype(np.int64)
             chances = rounded_chances(self._probabilities(place, values))
-            counts = rng.multinomial(asked, chances)
+            counts = rng.multinomial(n_responses, chances)
             return [_with_counts(trials, item) for item in counts]
         n_draws, n_units, _ = values.shape
         sequences = trials.sequences

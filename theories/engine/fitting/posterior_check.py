@@ -116,9 +116,9 @@ def _checks(trials: Trials, counts: Array) -> list[PredictiveCheck]:
         )
 
     def share(own: Array, axes: tuple[int, ...]) -> Array:
-        asked = own.sum(axis=(*axes, -1))
+        n_responses = own.sum(axis=(*axes, -1))
         with np.errstate(invalid="ignore"):
-            return np.asarray(own[..., -1].sum(axis=tuple(axis + 1 for axis in axes)) / asked)
+            return np.asarray(own[..., -1].sum(axis=tuple(axis + 1 for axis in axes)) / n_responses)
 
     properties: dict[str, Callable[[Array], Array]] = {
         "chi-square of choice counts per trial": chi_square,

@@ -24,7 +24,7 @@ FEW_ORDERS = 8
 
 
 def orders_of_asked(
-    asked: NDArray[np.integer[Any]], rng: np.random.Generator
+    rows: NDArray[np.integer[Any]], rng: np.random.Generator
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Each person's own trials in a random order, and how many they are.
 
@@ -36,10 +36,10 @@ def orders_of_asked(
         ``(n_people, n_steps)`` rows of trials, with the first of them again after a person's last one, and
         ``(n_people,)`` steps of each.
     """
-    n_steps = asked.sum(axis=1).astype(np.int64)
-    order = np.zeros((len(asked), int(n_steps.max())), dtype=np.int64)
-    for own, counts, n_own in zip(order, asked, n_steps, strict=True):
-        own[:n_own] = rng.permutation(np.repeat(np.arange(asked.shape[1]), counts))
+    n_steps = rows.sum(axis=1).astype(np.int64)
+    order = np.zeros((len(rows), int(n_steps.max())), dtype=np.int64)
+    for own, counts, n_own in zip(order, rows, n_steps, strict=True):
+        own[:n_own] = rng.permutation(np.repeat(np.arange(rows.shape[1]), counts))
     return order, n_steps
 
 

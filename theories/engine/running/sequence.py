@@ -373,9 +373,9 @@ def _walk_stepwise(
     if session.takes_walks:
         n_cells = (1 if paired else _n_draws(parameters)) * n_people * table.n_options
         n_at_once = max(1, MOST_TOLD // max(n_cells, 1))
-    asked = _steps(domain, table)
+    wanted = _steps(domain, table)
     for first in range(0, n_steps, n_at_once):
-        steps = list(islice(asked, n_at_once))
+        steps = list(islice(wanted, n_at_once))
         for step, p in enumerate(session.steps(steps), start=first):
             row = table.trial[:, step]
             yield row, row >= 0, p

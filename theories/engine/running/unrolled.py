@@ -245,10 +245,10 @@ class _Writer:
             elif code == codes.COLUMN:
                 self._row_of[place] = inputs.get(number, NO_SLOT)
         operations: list[tuple[int, ...]] = []
-        ends, told = [0], []
+        ends, lines = [0], []
         begun = [self._still(place) for place in self._begun.tolist()]
         for own in self._steps.tolist():
-            told.append(self._case(own[: self._n_state], own[self._n_state :], operations))
+            lines.append(self._case(own[: self._n_state], own[self._n_state :], operations))
             ends.append(len(operations))
         constants, parameters = [], []
         for place, row in self._row_of.items():
@@ -260,7 +260,7 @@ class _Writer:
             np.array(self._once, dtype=np.int32).reshape(-1, 5),
             np.array(operations, dtype=np.int32).reshape(-1, 5),
             np.array(ends, dtype=np.int32),
-            np.array(told, dtype=np.int32).reshape(-1, n_options),
+            np.array(lines, dtype=np.int32).reshape(-1, n_options),
             tuple(constants),
             tuple(parameters),
             np.array([inputs[column] for column in self._cases.looked_up], dtype=np.int32),
@@ -282,18 +282,18 @@ class _Writer:
         return self._row_of[place]
 
     def _case(
-        self, state: list[int], told: list[int], operations: list[tuple[int, ...]]
+        self, state: list[int], outcome: list[int], operations: list[tuple[int, ...]]
     ) -> list[int]:
         """Write the operations of a kind of step; the rows of what it tells."""
         needed: set[int] = set()
-        waiting = [*state, *told]
+        waiting = [*state, *outcome]
         while waiting:
             place = waiting.pop()
             if place not in needed:
                 needed.add(place)
                 if self._moving[place] and self._code[place] >= codes.ADD:
                     waiting.extend(self._given(place))
-        last: dict[int, float] = dict.fromkeys((*state, *told), math.inf)
+        last: dict[int, float] = dict.fromkeys((*state, *outcome), math.inf)
         for place in sorted(needed):
             if self._moving[place] and self._code[place] >= codes.ADD:
                 for item in self._given(place):
@@ -321,7 +321,7 @@ class _Writer:
                 row = kept
             moves.append((COPY, target, row, 0, 0))
         found = []
-        for place in told:
+        for place in outcome:
             row = own[place] if place in own else self._row(place)
             if self._code[place] == codes.STATE:
                 kept = self._passing_row(free)
@@ -483,14 +483,14 @@ def _compute(rows: Array, operations: NDArray[np.int32], first: int, end: int) -
 
 
 @njit(cache=True, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
-def _no_probabilities(rows: Array, told: NDArray[np.int32]) -> int:
+def _no_probabilities(rows: Array, outcome: NDArray[np.int32]) -> int:
     """How many of the probabilities of a step are none."""
-    n_bad, n_options = 0, len(told) - 1
-    total = rows[told[n_options]]
+    n_bad, n_options = 0, len(outcome) - 1
+    total = rows[outcome[n_options]]
     for draw in range(len(total)):
         n_bad += not abs(total[draw] - 1.0) <= TOLERANCE
     for option in range(n_options):
-        own = rows[told[option]]
+        own = rows[outcome[option]]
         for draw in range(len(own)):
             n_bad += not own[draw] >= 0.0
     return n_bad
@@ -501,7 +501,7 @@ def _add_up(
     rows: Array,
     operations: NDArray[np.int32],
     ends: NDArray[np.int32],
-    told: NDArray[np.int32],
+    outcome: NDArray[np.int32],
     inputs: NDArray[np.int32],
     begun: NDArray[np.int32],
     state: NDArray[np.int32],
@@ -525,9 +525,9 @@ def _add_up(
             for number in range(len(inputs)):
                 rows[inputs[number]] = looked_up[person, step, number]
             _compute(rows, operations, ends[kind], ends[kind + 1])
-            if _no_probabilities(rows, told[kind]):
+            if _no_probabilities(rows, outcome[kind]):
                 return False
-            chosen = rows[told[kind, response[person, step]]]
+            chosen = rows[outcome[kind, response[person, step]]]
             for draw in range(n_draws):
                 own[draw] += math.log(max(chosen[draw], tiny))
     return True
@@ -538,7 +538,7 @@ def _go_on(
     rows: Array,
     operations: NDArray[np.int32],
     ends: NDArray[np.int32],
-    told: NDArray[np.int32],
+    outcome: NDArray[np.int32],
     inputs: NDArray[np.int32],
     state: NDArray[np.int32],
     case: NDArray[np.int32],
@@ -559,10 +559,10 @@ def _go_on(
             for number in range(len(inputs)):
                 rows[inputs[number]] = looked_up[person, first + step, number]
             _compute(rows, operations, ends[kind], ends[kind + 1])
-            if _no_probabilities(rows, told[kind]):
+            if _no_probabilities(rows, outcome[kind]):
                 return False
-            for option in range(told.shape[1] - 1):
-                found[step, person, option] = rows[told[kind, option]]
+            for option in range(outcome.shape[1] - 1):
+                found[step, person, option] = rows[outcome[kind, option]]
         for number in range(len(state)):
             remembered[person, number] = rows[state[number]]
     return True

@@ -117,8 +117,8 @@ class LikelihoodSession:
         Raises:
             TheoryError: It fails, or returns columns of another length.
         """
-        said, values = self._call(person, vector[None], {}, simulate=True, seed=seed)
-        names, n_trials = said.get("names"), self._n_trials[person]
+        reply, values = self._call(person, vector[None], {}, simulate=True, seed=seed)
+        names, n_trials = reply.get("names"), self._n_trials[person]
         if not isinstance(names, list) or values.size != len(names) * n_trials:
             raise TheoryResourceError(
                 f"`simulate` must return {n_trials} responses, or a dictionary of columns of that length."
@@ -168,7 +168,7 @@ class LikelihoodSession:
         try:
             child.start_clock(calls)
             child.send(header, payload)
-            said, status, n_bytes = read_head(child)
+            reply, status, n_bytes = read_head(child)
             if n_bytes % 8 or n_bytes > child.limits.output_bytes:
                 raise TheoryResourceError("what came back is no answer of the expected form.")
             piece = bytes(child.payload_reader(n_bytes)(n_bytes)) if n_bytes else b""
@@ -182,5 +182,5 @@ class LikelihoodSession:
                 ) from None
             raise
         if status != wire.OK:
-            raise error_from(said)
-        return said, np.frombuffer(piece, dtype=np.float64).copy()
+            raise error_from(reply)
+        return reply, np.frombuffer(piece, dtype=np.float64).copy()

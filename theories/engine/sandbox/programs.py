@@ -55,16 +55,16 @@ class ProgramSandbox(Sandbox):
             child.start_clock()
             request = {"source": source, "arguments": dict(arguments)}
             child.send(json.loads(canonical_json(request)), b"")
-            said, status = _read(child)
+            reply, status = _read(child)
         except (TheoryTimeoutError, TheoryResourceError) as error:
             return RanProgram(None, str(error).replace("the theory", "the program"))
         finally:
             child.close()
         if status == wire.OK:
-            return RanProgram(said.get("returned"))
-        line = said.get("line")
+            return RanProgram(reply.get("returned"))
+        line = reply.get("line")
         where = f" at line {line}" if isinstance(line, int) else ""
-        return RanProgram(None, f"{said.get('type')}{where}: {said.get('message')}"[:2000])
+        return RanProgram(None, f"{reply.get('type')}{where}: {reply.get('message')}"[:2000])
 
 
 def _read(child: ChildProcess) -> tuple[dict[str, Any], int]:
@@ -79,12 +79,12 @@ def _read(child: ChildProcess) -> tuple[dict[str, Any], int]:
     text = bytearray(json_bytes)
     child.read(text)
     try:
-        said = json.loads(text, parse_constant=_no_constant)
+        reply = json.loads(text, parse_constant=_no_constant)
     except (ValueError, RecursionError):
         raise TheoryResourceError("the program wrote what is no JSON.") from None
-    if not isinstance(said, dict):
+    if not isinstance(reply, dict):
         raise TheoryResourceError("the program wrote what is no answer.")
-    return said, status
+    return reply, status
 
 
 def _no_constant(name: str) -> float:

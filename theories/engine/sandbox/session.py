@@ -326,7 +326,7 @@ class TheorySession:
         """
         return self.steps([SequenceStep(trials, by_draw, response, feedback)])[0]
 
-    def steps(self, asked: Sequence[SequenceStep]) -> list[Array]:
+    def steps(self, wanted: Sequence[SequenceStep]) -> list[Array]:
         """Several steps in one question, as `step` answers them one by one.
 
         The theory's process then holds answers of people before it has predicted them. So more than one step is for
@@ -336,12 +336,12 @@ class TheorySession:
             ValueError: Several steps, of a theory that may be anybody's.
             TheoryError: As `Sandbox.probabilities`.
         """
-        if len(asked) > 1 and not self.takes_walks:
+        if len(wanted) > 1 and not self.takes_walks:
             raise ValueError("only theories that `hold` was given are told several steps at once")
         n_draws = 1 if self._paired else len(next(iter(self._walking.values())))
-        n_sequences = len(next(iter(asked[0].trials.values())))
-        prepared = [item.arrays(self._n_options) for item in asked]
-        answers = [np.empty((n_draws, n_sequences, self._n_options)) for _ in asked]
+        n_sequences = len(next(iter(wanted[0].trials.values())))
+        prepared = [item.arrays(self._n_options) for item in wanted]
+        answers = [np.empty((n_draws, n_sequences, self._n_options)) for _ in wanted]
         n_bytes = sum(answer.nbytes for answer in answers)
         if n_bytes > self._limits.output_bytes:
             raise TheoryResourceError(
@@ -353,18 +353,18 @@ class TheorySession:
         ]
         payload = b"".join(wire.payload_of(own) for parts in prepared for own in parts.values())
         walking = {} if self._paired else self._walking
-        said = self._ask_probabilities(
+        reply = self._ask_probabilities(
             {"steps": described},
             payload,
             answers,
             walking,
             self._step,
             ("step", "sequence"),
-            calls=max(1.0, len(asked) * n_draws * n_sequences / CELLS_IN_TIME),
+            calls=max(1.0, len(wanted) * n_draws * n_sequences / CELLS_IN_TIME),
         )
-        self._step += len(asked)
-        if said.get("broadcasts") is False or len(next(iter(self._walking.values()))) > 1:
-            self._together[self._paired] = said.get("broadcasts") is not False
+        self._step += len(wanted)
+        if reply.get("broadcasts") is False or len(next(iter(self._walking.values()))) > 1:
+            self._together[self._paired] = reply.get("broadcasts") is not False
         return answers
 
     def unroll(
@@ -399,8 +399,8 @@ class TheorySession:
             "cases": wire.describe(given),
         }
         with self._lock:
-            said = self._ask(header, wire.payload_of(given), [nodes, begun, steps])
-        n_state = said.get("n_state")
+            reply = self._ask(header, wire.payload_of(given), [nodes, begun, steps])
+        n_state = reply.get("n_state")
         if not isinstance(n_state, int) or not 0 <= n_state <= MOST_STATE:
             raise _not_an_answer()
         whole = np.concatenate([steps[:, :n_state], steps[:, MOST_STATE:]], axis=1)
@@ -429,14 +429,14 @@ class TheorySession:
         """Fill ``answers``, the first of which is unit ``first``, with normalised probabilities; what else was said."""
         fine: list[bool] = []
         with self._lock:
-            said = self._ask(
+            reply = self._ask(
                 header, payload, answers, lambda *given: fine.append(_fill(*given)), calls
             )
-        self.broadcasts = self.broadcasts and (said.get("broadcasts") is not False or self._paired)
+        self.broadcasts = self.broadcasts and (reply.get("broadcasts") is not False or self._paired)
         for index, answer in enumerate(answers):
             if not fine[index]:
                 raise _no_probabilities(answer, first + index, parameters, units)
-        return said
+        return reply
 
     def _ask(
         self,
@@ -455,13 +455,13 @@ class TheorySession:
             calls: How many calls' time it may take.
         """
         try:
-            said, status = self._exchange(self._child, header, payload, answers, fill, calls)
+            reply, status = self._exchange(self._child, header, payload, answers, fill, calls)
         except BaseException:
             self.close()  # the two sides no longer agree on where in the stream they are
             raise
         if status != wire.OK:
-            raise error_from(said)
-        return said
+            raise error_from(reply)
+        return reply
 
     def _exchange(
         self,
@@ -475,9 +475,9 @@ class TheorySession:
         """One request and its answer; what does not fit the request's ``answers`` is refused before it is read."""
         child.start_clock(calls)
         child.send(header, payload)
-        said, status, n_bytes = read_head(child)
+        reply, status, n_bytes = read_head(child)
         wanted = answers if status == wire.OK else []
-        halves = _halves(said.get("second") if fill else None, wanted)
+        halves = _halves(reply.get("second") if fill else None, wanted)
         sizes = [answer.nbytes // (1 + half) for answer, half in zip(wanted, halves, strict=True)]
         if n_bytes != sum(sizes):
             raise _not_an_answer()
@@ -487,7 +487,7 @@ class TheorySession:
                 fill(answer, read, half)
             elif answer.size:
                 child.read(answer.data.cast("B"))
-        return said, status
+        return reply, status
 
 
 def read_head(child: TheoryProcess) -> tuple[dict[str, Any], int, int]:
@@ -500,17 +500,17 @@ def read_head(child: TheoryProcess) -> tuple[dict[str, Any], int, int]:
     text = bytearray(json_bytes)
     child.read(text)
     try:
-        said = json.loads(text)
+        head = json.loads(text)
     except (ValueError, RecursionError):
         raise _not_an_answer() from None
-    if not isinstance(said, dict):
+    if not isinstance(head, dict):
         raise _not_an_answer()
-    return said, status, payload_bytes
+    return head, status, payload_bytes
 
 
-def _halves(told: object, wanted: Sequence[Array]) -> list[bool]:
+def _halves(reply: object, wanted: Sequence[Array]) -> list[bool]:
     """Of which answers only the second of two options is sent, as far as these can be."""
-    halves = [flag is True for flag in told] if isinstance(told, list) else [False] * len(wanted)
+    halves = [flag is True for flag in reply] if isinstance(reply, list) else [False] * len(wanted)
     if len(halves) != len(wanted):
         raise _not_an_answer()
     if any(half and item.shape[-1] != 2 for half, item in zip(halves, wanted, strict=True)):
@@ -621,18 +621,20 @@ def _check_dtype(name: str, array: NDArray[Any], kinds: str = "biufU") -> None:
         raise ValueError(f"the array {name!r} has dtype {array.dtype}; give {allowed}.")
 
 
-def error_from(said: Mapping[str, Any]) -> TheoryError:
+def error_from(reply: Mapping[str, Any]) -> TheoryError:
     """The error that a child reported; the words are the theory's and are only quoted."""
-    kind, line = said.get("kind"), said.get("line")
+    kind, line = reply.get("kind"), reply.get("line")
     where = f"line {line} of the source" if isinstance(line, int) else "the source"
-    text = _printable(said.get("message"))
+    text = _printable(reply.get("message"))
     if kind == "shape":
         return TheoryShapeError(f"{text}.")
     if kind == "memory":
         return TheoryMemoryError(
             f"the theory ran out of memory at {where}; make smaller arrays or raise `Limits.memory_bytes`."
         )
-    return TheoryRaisedError(f"the theory raised {_printable(said.get('type'))} at {where}: {text}")
+    return TheoryRaisedError(
+        f"the theory raised {_printable(reply.get('type'))} at {where}: {text}"
+    )
 
 
 def _printable(text: object) -> str:

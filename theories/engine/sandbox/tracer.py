@@ -149,19 +149,19 @@ class CompiledSession(TheorySession):
         self._n_center = 0 if all(header["shared"]) else self._n_parameters
         arrays = {**_named(counts), **extra}
         try:
-            said = self._ask(
+            reply = self._ask(
                 {**header, "answers": wire.describe(arrays)}, payload + wire.payload_of(arrays), []
             )
             self._child.check_threads()  # they would stay until the session is closed
         except BaseException:
             self.close()
             raise
-        problem = str(said.get("problem", "it does not say"))[:2000]
+        problem = str(reply.get("problem", "it does not say"))[:2000]
         self.problem = "".join(
             character if character.isprintable() else " " for character in problem
         )
         """Why the theory was not traced; empty if it was."""
-        self.seconds = _number(said.get("seconds"))
+        self.seconds = _number(reply.get("seconds"))
         """What tracing and compiling took."""
 
     def sample(
@@ -193,14 +193,14 @@ class CompiledSession(TheorySession):
             "answers": wire.describe(arrays),
         }
         with self._lock:
-            said = self._ask(header, wire.payload_of(arrays), parts)
+            reply = self._ask(header, wire.payload_of(arrays), parts)
         if not all(np.isfinite(part).all() for part in parts[:3]) or not (spread > 0).all():
             raise TheoryResourceError(
                 "the draws that came back are not all finite, with spreads above 0; do not use."
             )
         shaped = offset.reshape(*size, self._n_units, self._n_parameters)
         named = {name: statistics[..., place] for place, name in enumerate(wire.STATISTICS)}
-        return NutsSample(shaped, center, spread, named, _number(said.get("seconds")))
+        return NutsSample(shaped, center, spread, named, _number(reply.get("seconds")))
 
 
 def _zygote(prefix: Sequence[str]) -> ZygoteProcess:

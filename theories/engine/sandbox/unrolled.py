@@ -332,7 +332,7 @@ class Unrolling:
                 for number, same in enumerate(known)
             ]
             if after == known:
-                return first[0], [state for state, _ in steps], [told for _, told in steps]
+                return first[0], [state for state, _ in steps], [outcome for _, outcome in steps]
             known = after
 
     def tables(

@@ -36,11 +36,11 @@ def error_beyond_chance(trials: Trials, predicted: Array) -> ScoreEstimate | Non
     """
     if trials.pooled or trials.n_participants < LEAST_PEOPLE:
         return None
-    told = predicted if predicted.shape[-1] == 1 else telling(predicted)
+    shares = predicted if predicted.shape[-1] == 1 else telling(predicted)
     # Sums over people give every trial's U statistic, and the same without each person.
-    total, square = np.zeros_like(told), np.zeros_like(told)
+    total, square = np.zeros_like(shares), np.zeros_like(shares)
     for _, counts in trials.counts_of_some():
-        deviation, _ = _deviation(counts, told)
+        deviation, _ = _deviation(counts, shares)
         total, square = total + deviation.sum(axis=0), square + (deviation**2).sum(axis=0)
     n_people = trials.n_people_asked[:, None]
     usable = (n_people[:, 0] > 2) & (n_people[:, 0] >= LEAST_PEOPLE)
@@ -50,7 +50,7 @@ def error_beyond_chance(trials: Trials, predicted: Array) -> ScoreEstimate | Non
     # The jackknife: how much the mean over trials moves when a person is left out.
     parts = []
     for _, counts in trials.counts_of_some():
-        deviation, answered = _deviation(counts, told)
+        deviation, answered = _deviation(counts, shares)
         without = _mean_product(
             total - deviation, square - deviation**2, n_people - answered[..., None]
         )
@@ -61,12 +61,12 @@ def error_beyond_chance(trials: Trials, predicted: Array) -> ScoreEstimate | Non
     return ScoreEstimate(float(whole[usable].mean()), float(np.sqrt(variance)), n, n - 1)
 
 
-def _deviation(counts: Array, told: Array) -> tuple[Array, NDArray[np.bool_]]:
+def _deviation(counts: Array, expected: Array) -> tuple[Array, NDArray[np.bool_]]:
     """Each person's shares beyond those foretold, 0 where there is no answer, and where there is one."""
     n_answers = counts.sum(axis=2)
     answered = n_answers > 0
     shares = telling(counts / np.maximum(n_answers, 1)[..., None])
-    return np.where(answered[..., None], shares - told, 0.0), answered
+    return np.where(answered[..., None], shares - expected, 0.0), answered
 
 
 def _mean_product(total: Array, square: Array, n_people: NDArray[np.int64]) -> Array:

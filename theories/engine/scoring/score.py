@@ -441,8 +441,8 @@ def squared_errors(predicted: Array, trials: Trials) -> Array:
         trials: What people answered.
     """
     answered = trials.totals.sum(axis=1) > 0
-    told = predicted if predicted.shape[-1] == 1 else telling(predicted)
-    apart = told - telling(trials.proportions)
+    shares = predicted if predicted.shape[-1] == 1 else telling(predicted)
+    apart = shares - telling(trials.proportions)
     return (apart[answered] ** 2).mean(axis=-1)  # type: ignore[no-any-return]
 
 

@@ -278,8 +278,10 @@ def find_cell_posteriors(
         for item, own in zip(trials, cells, strict=True)
         for part in _groups_of(item, own)
     ]
-    asked = [_ask(theory, scales, idle, item, own, part, laboratory) for item, own, part in groups]
-    tried = [_Tried(first, ask(first), start[0][None], start[1][None]) for ask in asked]
+    requests = [
+        _ask(theory, scales, idle, item, own, part, laboratory) for item, own, part in groups
+    ]
+    tried = [_Tried(first, ask(first), start[0][None], start[1][None]) for ask in requests]
     # So few points would draw the population to the best of them: it is learned from points near each cell only. Where
     # points are drawn it is not very narrow, or no point would show that a wider one is as likely.
     population = CellPopulation(start[0], np.sqrt(np.diag(start[1])))
@@ -287,7 +289,7 @@ def find_cell_posteriors(
         only_few = round_number >= N_ROUNDS
         drawn_near = [
             _draw_near(own, ask, population, least, n_near, rng, only_few=only_few)
-            for ask, own in zip(asked, tried, strict=True)
+            for ask, own in zip(requests, tried, strict=True)
         ]
         if not any(drawn_near):
             break
@@ -539,8 +541,8 @@ def without_population(
     posterior = 1 / np.maximum(sizes, 1e-6)
     information = np.maximum(posterior - 1, LEAST_INFORMATION)
     away = np.einsum("ckj,kl,cl->cj", vectors, whitening, mean - prior_mean)
-    told = away * posterior / information
+    weighted = away * posterior / information
     back = np.einsum("ij,cjk->cik", factor, vectors)
-    value = prior_mean + np.einsum("cik,ck->ci", back, told)
+    value = prior_mean + np.einsum("cik,ck->ci", back, weighted)
     variance = np.einsum("cik,ck,cjk->cij", back, 1 / information, back)
     return value, variance

@@ -257,15 +257,15 @@ def as_values(cells: Sequence[Any], name: str) -> pd.Series:
 
     Columns of two values are categories, whatever they are.
     """
-    said = pd.Series([str(cell).strip() if cell is not None else "" for cell in cells], name=name)
-    known = said[said != ""]
+    texts = pd.Series([str(cell).strip() if cell is not None else "" for cell in cells], name=name)
+    known = texts[texts != ""]
     numbers = pd.to_numeric(known, errors="coerce")
     is_number = bool(np.isfinite(numbers.to_numpy(dtype=float)).all()) and len(known) > 0
     if is_number and numbers.nunique() > 2:
-        return numbers.reindex(said.index).astype(float)
+        return numbers.reindex(texts.index).astype(float)
     levels = sorted(known.unique(), key=float if is_number else str)
     return pd.Series(
-        pd.Categorical(said.where(said != ""), categories=levels, ordered=True), name=name
+        pd.Categorical(texts.where(texts != ""), categories=levels, ordered=True), name=name
     )
 
 

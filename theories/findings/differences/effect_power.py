@@ -359,8 +359,8 @@ def power_of_effects(
     ]
     if not names:
         return []
-    asked = (theory, stimuli, laboratory, rng)
-    none = simulate_pool(*asked, kind=kind, n_trials=n_trials, observed=observed)
+    shared = (theory, stimuli, laboratory, rng)
+    none = simulate_pool(*shared, kind=kind, n_trials=n_trials, observed=observed)
     n_false = {
         n: sum(_is_shown(none, n, "", rng, is_null=True) for _ in range(n_simulations))
         for n in n_people
@@ -368,7 +368,7 @@ def power_of_effects(
     found = []
     for name in names:
         pool = simulate_pool(
-            *asked, kind=kind, parameter=name, size=size, n_trials=n_trials, observed=observed
+            *shared, kind=kind, parameter=name, size=size, n_trials=n_trials, observed=observed
         )
         for n in n_people:
             n_shown = sum(_is_shown(pool, n, name, rng) for _ in range(n_simulations))
@@ -401,8 +401,8 @@ def text_of_effect_powers(by: str, powers: Sequence[EffectPower]) -> str:
         return ""
     first = powers[0]
     low, high = first.false_alarm_interval
-    told = "; ".join(item.to_text() for item in powers)
+    lines = "; ".join(item.to_text() for item in powers)
     return (
         f"Effects of {by} on all parameters of {first.theory}, with {first.n_people} participants: the false positive "
-        f"rate is {first.false_alarms:.2f} ({low:.2f} to {high:.2f}). {told}."
+        f"rate is {first.false_alarms:.2f} ({low:.2f} to {high:.2f}). {lines}."
     )

@@ -91,7 +91,7 @@ def p_in_words(p: float | None) -> str:
 
 def codings_of(found: ParameterEffects) -> tuple[str, ...]:
     """How each predictor of a formula was coded."""
-    told = []
+    codings = []
     right = found.formula.right
     for name in found.formula.predictors:
         values = found.frame[name]
@@ -100,23 +100,25 @@ def codings_of(found: ParameterEffects) -> tuple[str, ...]:
             reference = str(values.cat.categories[0])
             other = in_function(right, "C", name, REFERENCE)
             if in_function(right, "C", name, r"\s*,\s*Sum"):
-                told.append(
+                codings.append(
                     f"{name}: sum coding; each level is compared with the mean of {levels}."
                 )
             elif other:
-                told.append(f"{name}: treatment coding; the reference level is {other[2]}.")
+                codings.append(f"{name}: treatment coding; the reference level is {other[2]}.")
             else:
-                told.append(f"{name}: treatment coding; the reference level is {reference}.")
+                codings.append(f"{name}: treatment coding; the reference level is {reference}.")
         elif in_function(right, "scale", name):
-            told.append(
+            codings.append(
                 f"{name}: scaled; effects are for one standard deviation ({values.std(ddof=0):.4g}), at the mean "
                 f"({values.mean():.4g})."
             )
         elif in_function(right, "center", name):
-            told.append(f"{name}: centred at {values.mean():.4g}; effects are for a change by 1.")
+            codings.append(
+                f"{name}: centred at {values.mean():.4g}; effects are for a change by 1."
+            )
         else:
-            told.append(
+            codings.append(
                 f"{name}: not scaled; effects are for a change by 1, in a parameter's own unit from the mean "
                 f"({values.mean():.4g})."
             )
-    return tuple(told)
+    return tuple(codings)

@@ -111,15 +111,15 @@ def estimate_covariances(cells: CellValues, nuisance: Array) -> Covariances:
         effects, _ = _solved(cells, weight, nuisance)
         rest = cells.value - np.einsum("pcq,kq->pck", nuisance, effects)
         rest = np.where(there[:, :, None], rest, 0.0)
-        told = np.einsum("pckdl,pdl->pck", weight, rest)
+        products = np.einsum("pckdl,pdl->pck", weight, rest)
         # Of participants: their posterior mean and covariance.
-        summed = told.sum(axis=1)
+        summed = products.sum(axis=1)
         mean = summed @ between
         around = np.einsum("pckdl->pkl", weight)
         spread = between - np.einsum("ij,pjk,kl->pil", between, around, between)
         moved = (np.einsum("pi,pj->ij", mean, mean) + spread.sum(axis=0)) / n_people
         if has_repeats:
-            own = np.einsum("ij,pcj->pci", within, told)
+            own = np.einsum("ij,pcj->pci", within, products)
             diagonal = np.einsum("pckcl->pckl", weight)
             inside = within - np.einsum("ij,pcjk,kl->pcil", within, diagonal, within)
             inside = np.where(there[:, :, None, None], inside, 0.0)
@@ -163,8 +163,8 @@ def _normal_equations(cells: CellValues, weight: Array, design: Array) -> tuple[
     n, n_columns = cells.value.shape[2], design.shape[2]
     weighted = np.einsum("pckdl,pdr->pcklr", weight, design, optimize=True)
     matrix = np.einsum("pcq,pcklr->kqlr", design, weighted, optimize=True)
-    told = np.einsum("pckdl,pdl->pck", weight, cells.value, optimize=True)
-    right = np.einsum("pcq,pck->kq", design, told, optimize=True)
+    products = np.einsum("pckdl,pdl->pck", weight, cells.value, optimize=True)
+    right = np.einsum("pcq,pck->kq", design, products, optimize=True)
     return matrix.reshape(n * n_columns, n * n_columns), right.reshape(-1)
 
 

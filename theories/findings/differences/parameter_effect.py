@@ -79,8 +79,8 @@ def formula_of(by: Sequence[str], beside: ResponseColumns) -> EffectFormula:
     shown, varying = [], []
     for name in by:
         values = as_values(np.concatenate([own[name] for own in beside.columns]).tolist(), name)
-        said = name if name.isidentifier() else f"`{name}`"
-        shown.append(said if values_are_categories(values) else f"scale({said})")
+        term = name if name.isidentifier() else f"`{name}`"
+        shown.append(term if values_are_categories(values) else f"scale({term})")
         if (values.groupby(person).nunique() > 1).any():
             varying.append(name)
     quoted = [name if name.isidentifier() else f"`{name}`" for name in varying]
@@ -198,9 +198,9 @@ def _confounded_with_order(values: pd.Series, person: NDArray[Any], name: str) -
         if len(orders) > 1 or len(runs) > len(set(runs.tolist())):
             return []
     (order,) = orders
-    told = ", then ".join(str(values.cat.categories[code]) for code in order)
+    levels = ", then ".join(str(values.cat.categories[code]) for code in order)
     return [
-        f"the responses of every participant come in one order, {told}: if rows are in the order of the session, an "
+        f"the responses of every participant come in one order, {levels}: if rows are in the order of the session, an "
         f"effect of {name} cannot be separated from practice."
     ]
 
@@ -334,8 +334,8 @@ def find_effects(
     design_of(formula, _with_group(formula, divided.frame[known]))
     posteriors = find_cell_posteriors(theory, trials, divided.cells, laboratory, seed=seed)
     names = [scale.name for scale in posteriors.scales]
-    asked = [name for name in parameters or names if name in names]
-    if not asked:
+    wanted = [name for name in parameters or names if name in names]
+    if not wanted:
         raise TheoryError(
             f"the trials carry no information about {' and '.join(parameters)} of {theory.name}."
         )
@@ -350,7 +350,7 @@ def find_effects(
         np.flatnonzero(known),
         formula,
         divided.within,
-        asked,
+        wanted,
         [*notes, beside.untested] if beside.untested else notes,
         prior_sd=prior_sd,
         seed=seed,
@@ -629,9 +629,9 @@ def _with_experiments(matrix: Array, frame: pd.DataFrame) -> Array:
 
 def _strata(frame: pd.DataFrame) -> Ints:
     """``(n_people,)`` the experiments that each participant took part in, by number; participants in sorted order."""
-    told = frame.groupby(PERSON, sort=True)[EXPERIMENT].agg(lambda own: tuple(sorted(set(own))))
-    numbers = {own: place for place, own in enumerate(dict.fromkeys(told))}
-    return np.array([numbers[own] for own in told], dtype=np.int64)
+    strata = frame.groupby(PERSON, sort=True)[EXPERIMENT].agg(lambda own: tuple(sorted(set(own))))
+    numbers = {own: place for place, own in enumerate(dict.fromkeys(strata))}
+    return np.array([numbers[own] for own in strata], dtype=np.int64)
 
 
 def _told(table: Array | None, row: int, column: int, is_tested: Sequence[bool]) -> float | None:

@@ -283,8 +283,8 @@ def _parsed(text: str) -> Any:
     try:
         return yaml.safe_load(text)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        said = " ".join(str(error).split())[:200]
-        raise TheorySourceError(f"the theory is neither JSON nor YAML: {said}.") from None
+        words = " ".join(str(error).split())[:200]
+        raise TheorySourceError(f"the theory is neither JSON nor YAML: {words}.") from None
 
 
 def _name_in(given: Mapping[str, Any]) -> str:
@@ -364,10 +364,10 @@ def uniform_range(name: str, text: Any) -> dict[str, Any]:
     Raises:
         TheorySourceError: It is no range.
     """
-    said = text if isinstance(text, str) else ""
+    words = text if isinstance(text, str) else ""
     if isinstance(text, list) and len(text) == 2:
-        said = f"[{text[0]!s:.40}, {text[1]!s:.40}]"
-    found = re.fullmatch(r"\s*[\[(]\s*([^,\[\]()]+),\s*([^,\[\]()]+)[\])]\s*", said)
+        words = f"[{text[0]!s:.40}, {text[1]!s:.40}]"
+    found = re.fullmatch(r"\s*[\[(]\s*([^,\[\]()]+),\s*([^,\[\]()]+)[\])]\s*", words)
     try:
         low, high = (float(part) for part in found.groups()) if found else (np.nan, np.nan)
     except ValueError:

@@ -120,15 +120,15 @@ def import_gecco(
         raise TheorySourceError(f"the model has more than {MOST_BYTES} bytes.")
     source = code_in(source)
     node = _function(source, function)
-    said = ast.get_docstring(node) or ""
+    docstring = ast.get_docstring(node) or ""
     features = _features(node)
     names = _parameters(node)
-    priors = _priors(said, names)
+    priors = _priors(docstring, names)
     arguments = ", ".join(f'cells["{letter}", {place}]' for letter, place in features)
     text = ast.get_source_segment(source, node) or ""
     text = dedent(text)
     check_source(text)
-    title, _, rest = said.partition("\n")
+    title, _, rest = docstring.partition("\n")
     claim = " ".join(rest.split()) or title
     declared = f"PARAMETERS = {pformat(priors, width=110, sort_dicts=False)}"
     whole = (

@@ -191,27 +191,27 @@ class _Regressions:
     notes: list[str] = field(default_factory=list)
     groups: set[str] = field(default_factory=set)
 
-    def model(self, said: dict[str, Any]) -> TranslatedModel:
+    def model(self, keywords: dict[str, Any]) -> TranslatedModel:
         """The function of a call's arguments."""
-        name = said.pop("model", "ddm")
+        name = keywords.pop("model", "ddm")
         known = MODELS.get(name) if isinstance(name, str) else None
-        if known is None or said.pop("model_config", None) or said.pop("loglik", None):
+        if known is None or keywords.pop("model_config", None) or keywords.pop("loglik", None):
             raise TheorySourceError(
                 f"the likelihood of {_shown(name)} is a network, a simulation or a function of its own, and is not "
                 f"read; there are {', '.join(MODELS)}. A function in NumPy is imported with --likelihood."
             )
-        if said.get("missing_data") or said.get("deadline"):
+        if keywords.get("missing_data") or keywords.get("deadline"):
             raise TheorySourceError(
                 "missing_data and deadline are not read: leave rows without a response out, by --skip rt=-999."
             )
-        if said.get("loglik_kind") == "approx_differentiable":
+        if keywords.get("loglik_kind") == "approx_differentiable":
             self.notes.append(f"{name} is computed by its closed form, and not by HSSM's network")
-        if said.pop("link_settings", None):
+        if keywords.pop("link_settings", None):
             raise TheorySourceError("link_settings is not read; write parameters without a link.")
-        outliers = self._outliers(said.pop("p_outlier", 0.05), said.pop("lapse", None))
-        everywhere = said.pop("global_formula", "")
-        parts = {part["name"]: part for part in said.pop("include", None) or []}
-        parts |= {key: value for key, value in said.items() if key not in OF_SAMPLING}
+        outliers = self._outliers(keywords.pop("p_outlier", 0.05), keywords.pop("lapse", None))
+        everywhere = keywords.pop("global_formula", "")
+        parts = {part["name"]: part for part in keywords.pop("include", None) or []}
+        parts |= {key: value for key, value in keywords.items() if key not in OF_SAMPLING}
         if foreign := [key for key in parts if key not in known.ends]:
             raise TheorySourceError(
                 f"{name} has no parameter {foreign[0]!r}, and HSSM no argument of this name that is read; {name} has "

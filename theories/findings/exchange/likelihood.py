@@ -119,8 +119,8 @@ class Likelihood:
     @property
     def name(self) -> str:
         """The first line of the function's docstring, unless it describes an argument; else its name."""
-        said = ast.get_docstring(function_in(self.source, self.function)) or ""
-        first = said.partition("\n")[0].strip().rstrip(".")
+        docstring = ast.get_docstring(function_in(self.source, self.function)) or ""
+        first = docstring.partition("\n")[0].strip().rstrip(".")
         word = re.match(r"[-*]?\s*(\w+)\s*:", first)
         known = {*self.bounds, *self.columns, *VECTORS}
         return first if first and not (word and word[1] in known) else self.function
@@ -255,21 +255,21 @@ def read_likelihood(source: str) -> Likelihood:
     for node in parse(source).body:
         if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == NAME:
             try:
-                said = ast.literal_eval(node.value)
+                literal = ast.literal_eval(node.value)
                 bounds = {
-                    str(name): (float(a), float(b)) for name, (a, b) in said["bounds"].items()
+                    str(name): (float(a), float(b)) for name, (a, b) in literal["bounds"].items()
                 }
-                columns = {str(name): str(column) for name, column in said["columns"].items()}
+                columns = {str(name): str(column) for name, column in literal["columns"].items()}
                 found = Likelihood(
                     "\n".join(source.splitlines()[: node.lineno - 1]).rstrip() + "\n",
-                    str(said["function"]),
-                    str(said["participant"]),
+                    str(literal["function"]),
+                    str(literal["participant"]),
                     columns,
-                    tuple(map(str, said["responses"])),
+                    tuple(map(str, literal["responses"])),
                     bounds,
-                    str(said["returns"]),
-                    bool(said.get("vectorised", False)),
-                    {str(name): str(cell) for name, cell in said.get("skip", {}).items()},
+                    str(literal["returns"]),
+                    bool(literal.get("vectorised", False)),
+                    {str(name): str(cell) for name, cell in literal.get("skip", {}).items()},
                 )
             except (KeyError, TypeError, ValueError, AttributeError) as error:
                 raise TheorySourceError(
@@ -490,15 +490,15 @@ def _is_response(argument: str) -> bool:
     return _canonical(argument).split(" ")[0] == "response"
 
 
-def _declared(source: str, table: pd.DataFrame, said: Said) -> Likelihood:
+def _declared(source: str, table: pd.DataFrame, stated: Said) -> Likelihood:
     """What the arguments of a function mean, before it is tried.
 
     Raises:
         TheorySourceError: An argument, a bound, the participants or the responses are open.
     """
-    node = function_in(source, said.function)
+    node = function_in(source, stated.function)
     columns = [str(name) for name in table.columns]
-    participant = said.participant or next((own for own in columns if own.lower() in PEOPLE), "")
+    participant = stated.participant or next((own for own in columns if own.lower() in PEOPLE), "")
     if participant not in columns:
         raise TheorySourceError(
             f"the table has no column {participant!r}; name the one of participants with --participant, one of "
@@ -508,9 +508,9 @@ def _declared(source: str, table: pd.DataFrame, said: Said) -> Likelihood:
             + ", ".join(columns)
             + "."
         )
-    bounds_known = {**bounds_said(source, ast.get_docstring(node) or ""), **said.bounds}
+    bounds_known = {**bounds_said(source, ast.get_docstring(node) or ""), **stated.bounds}
     needed, optional = _needed(node), set(arguments_of(node)) - set(_needed(node))
-    unknown = [name for name in said.columns if name not in arguments_of(node)]
+    unknown = [name for name in stated.columns if name not in arguments_of(node)]
     if unknown:
         raise TheorySourceError(
             f"{node.name} has no argument {unknown[0]!r}; it has {', '.join(arguments_of(node))}."
@@ -520,8 +520,8 @@ def _declared(source: str, table: pd.DataFrame, said: Said) -> Likelihood:
     vector = ""
     free = [name for name in columns if name != participant]
     for name in arguments_of(node):
-        if name in said.columns:
-            meant[name] = said.columns[name]
+        if name in stated.columns:
+            meant[name] = stated.columns[name]
         elif name.lower() in VECTORS and name not in bounds_known:
             vector = name
         elif name in bounds_known:
@@ -550,14 +550,14 @@ def _declared(source: str, table: pd.DataFrame, said: Said) -> Likelihood:
         )
     bounds = {name: bounds_known[name] for name in parameters}
     _check_bounds(bounds)
-    responses = tuple(said.responses) or tuple(name for name in meant if _is_response(name))
+    responses = tuple(stated.responses) or tuple(name for name in meant if _is_response(name))
     if not responses or not set(responses) <= set(meant):
         raise TheorySourceError(
             f"which argument holds the responses is open; say --response with one of {', '.join(meant) or 'none'}."
         )
-    returns = said.returns or TOTAL
+    returns = stated.returns or TOTAL
     return Likelihood(
-        source, node.name, participant, meant, responses, bounds, returns, skip=said.skip
+        source, node.name, participant, meant, responses, bounds, returns, skip=stated.skip
     )
 
 
@@ -764,7 +764,7 @@ class _Trial:
             together = self._takes_all(session, raw)
         item = Likelihood(**{**vars(found), "vectorised": together})
         low, high = item.ends
-        said = [
+        words = [
             f"{name} is the column {column}" + (" (response)" if name in item.responses else "")
             for name, column in item.columns.items()
         ]
@@ -772,7 +772,7 @@ class _Trial:
         return ImportedLikelihood(
             item,
             (
-                f"{item.function}: {', '.join(said)}; participants are in {item.participant}",
+                f"{item.function}: {', '.join(words)}; participants are in {item.participant}",
                 f"parameters {', '.join(ends)}",
                 f"it returns {item.returns.replace('_', ' ')}",
                 *(
@@ -961,7 +961,7 @@ class _Trial:
 
     def _options_in_words(self) -> str:
         """The different responses; a mark of missing ones among them is a frequent error."""
-        said = [
+        words = [
             f"{self.item.columns[name]} holds {', '.join(map(str, own))}"
             for name, own in zip(self.item.responses, self.options, strict=True)
         ]
@@ -973,7 +973,7 @@ class _Trial:
         ]
         every = " ".join(f"--response {name}" for name in (*self.item.responses, *times))
         return (
-            f"The responses: {'; '.join(said)}. If one marks a missing response, say --skip COLUMN=CELL."
+            f"The responses: {'; '.join(words)}. If one marks a missing response, say --skip COLUMN=CELL."
             + (f" If {' and '.join(times)} is a response, too, say {every}." if times else "")
         )
 

@@ -266,8 +266,8 @@ def _bounds(info: Mapping[str, Any]) -> tuple[dict[str, tuple[float, float]], li
     bounds, notes = {}, []
     for name, (low, plausible, high) in info.items():
         ends = [float(str(end)) for end in (low, high)]
-        said = re.fullmatch(r"exp\((.*)\)", str(plausible))
-        far = FAR * max(1.0, abs(float(np.exp(float(said[1])) if said else plausible)))
+        matched = re.fullmatch(r"exp\((.*)\)", str(plausible))
+        far = FAR * max(1.0, abs(float(np.exp(float(matched[1])) if matched else plausible)))
         cut = (max(ends[0], -far), min(ends[1], far))
         bounds[as_name(name)] = cut
         if cut != tuple(ends):
@@ -330,14 +330,14 @@ def _translated(
         *inside,
         f"    return float(log_lik{'[0]' if 'N' in program.data else ''})",
     ]
-    said = Said(
+    stated = Said(
         "model",
         meant.get(people, ""),
         {name: columns[name] for name in reach},
         responses=tuple(dict.fromkeys(behind)),
         returns=TOTAL,
     )
-    return TranslatedModel("\n".join(source) + "\n", said, tuple(notes))
+    return TranslatedModel("\n".join(source) + "\n", stated, tuple(notes))
 
 
 def _sizes(
@@ -637,10 +637,10 @@ class StanProgram:
         """Ends of a declared variable that are written as numbers."""
         begin = self.place
         self._until(">")
-        said = "".join(self.tokens[begin : self.place])
+        text = "".join(self.tokens[begin : self.place])
         return {
             name: float(end)
-            for name, end in re.findall(r"(lower|upper)=(-?[\d.]+(?:[eE][-+]?\d+)?)(?=[,>])", said)
+            for name, end in re.findall(r"(lower|upper)=(-?[\d.]+(?:[eE][-+]?\d+)?)(?=[,>])", text)
         }
 
     def _sizes(self) -> list[str]:

@@ -91,7 +91,7 @@ def write_function(theory: Theory, arrays: dict[str, tuple[int, ...]]) -> str:
         theory: With the people whose medians a fit starts from.
         arrays: What people see: the shape of each array in trials of the domain, after its first axis.
     """
-    told, source = theory.account(), theory.program.source
+    claims, source = theory.account(), theory.program.source
     read = _columns_read(source, arrays)
     followed = _feedback_read(source) if theory.learns else []
     start = [float(f"{_median(prior):.6g}") for prior in theory.priors.values()]
@@ -103,7 +103,7 @@ def write_function(theory: Theory, arrays: dict[str, tuple[int, ...]]) -> str:
         shapes = "\n    the theory reads none of them; any array gives the number of trials"
     head = HEAD.format(
         name=theory.name,
-        claim=" ".join(told.claim.split()),
+        claim=" ".join(claims.claim.split()),
         arguments="trials, responses, feedback" if followed else "trials, responses",
         order=" in the order of presentation to one participant" if theory.learns else "",
         feedback=(

@@ -187,8 +187,8 @@ def fit_published(
     """
     open_ = evidence.open_family
     forms = {name: read_program(open_.program(name)) for name in open_.seeds}
-    told = evidence.theories.told
-    there = set(told.record.published.values()) if told else set()
+    renewed = evidence.theories.told
+    there = set(renewed.record.published.values()) if renewed else set()
     forms = not_competing(forms, evidence.theories.pool, there)
     fitted, failed = evidence.laboratory.with_people_of(forms, answers.learned)
     scored = {}
@@ -332,9 +332,9 @@ def _trials_with_regret(
         return ()
     shares = []
     for name, trials in zip(evidence.experiments.collected, answers.learned, strict=True):
-        told = np.asarray(evidence.theories.scores[leader, name].record.proportions)
-        told = told.reshape(len(trials.stimuli), -1)
-        shares.append(np.hstack([1 - told, told]) if trials.n_options == 2 else told)
+        expected = np.asarray(evidence.theories.scores[leader, name].record.proportions)
+        expected = expected.reshape(len(trials.stimuli), -1)
+        shares.append(np.hstack([1 - expected, expected]) if trials.n_options == 2 else expected)
     names, found = list(evidence.experiments.collected), []
     for one in regretted_trials(answers.learned, shares, learner.shares):
         stimuli = answers.learned[one.place].stimuli

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from lakatos.experiments.adoption.names import told_experiment
+from lakatos.experiments.adoption.names import experiment_in_words
 from lakatos.experiments.data_sets import data_sets_of
 from lakatos.experiments.interval import LEAST_UNITS
 from lakatos.experiments.state import ExperimentsState
@@ -142,7 +142,7 @@ def conclude_from(
     *,
     truth: TruthCompared | None,
     folds: Sequence[FoldFinished],
-    told: Sequence[str],
+    comparisons: Sequence[str],
     stop: str,
 ) -> CampaignConcluded:
     """The verdict on the evidence so far.
@@ -151,7 +151,7 @@ def conclude_from(
         evidence: What is known of theories.
         truth: Errors against the hidden rule, where there is one.
         folds: Campaigns with other trials sealed.
-        told: What further comparisons found, in words.
+        comparisons: What further comparisons found, in words.
         stop: Why the campaign ended.
     """
     board = evidence.board()
@@ -197,7 +197,7 @@ def conclude_from(
         parts += _guessing_in_words(evidence.theories.name(leader), gain)
         parts += _what_it_says(evidence, leader)
         parts += _on_each_data_set(evidence, leader, rival)
-        told = [*_beside_published(evidence, decides), *told]
+        comparisons = [*_beside_published(evidence, decides), *comparisons]
     if not few or (board.leader.score.n_units or 0) >= LEAST_STATED:
         parts.append(_error_in_words(errors[0]))
     parts += _truth_in_words(truth, leader)
@@ -216,7 +216,7 @@ def conclude_from(
         headline=first,
         unexplained=left,
         marks=marks,
-        text=" ".join([*parts, *told]),
+        text=" ".join([*parts, *comparisons]),
         stop=stop,
         advantage=decides.advantage.value if decides else None,
         advantage_error=decides.advantage.standard_error if decides else None,
@@ -277,8 +277,8 @@ def guess_of_units(trials: Trials) -> Array:
     """``(n_units,)`` log probability of each participant's (or problem's) responses for one who guesses."""
     each = -np.log(trials.stimuli.available(trials.n_options).sum(axis=1))
     if trials.pooled:
-        asked = trials.totals.sum(axis=1)
-        return np.asarray((asked * each)[asked > 0])
+        n_responses = trials.totals.sum(axis=1)
+        return np.asarray((n_responses * each)[n_responses > 0])
     own = np.bincount(
         trials.participant,
         weights=trials.count * each[trials.trial],
@@ -415,7 +415,7 @@ def tied_with(
 
 
 def _nearest_of_all(
-    theories: TheoriesState, experiments: ExperimentsState, leader: Digest, told: Digest
+    theories: TheoriesState, experiments: ExperimentsState, leader: Digest, comparisons: Digest
 ) -> list[str]:
     """A sentence about the best of all other theories on sealed trials, unless `told` is that theory.
 
@@ -426,7 +426,7 @@ def _nearest_of_all(
     if not found:
         return []
     nearest = min(found, key=lambda item: item.advantage.value)
-    if nearest.rival == told:
+    if nearest.rival == comparisons:
         return []
     gain = nearest.advantage
     return [
@@ -481,7 +481,7 @@ def _on_frozen(
 
 def frozen_basis(experiments: Sequence[str]) -> str:
     """In words, before which experiments predictions were frozen; of many, their number."""
-    names = [told_experiment(name) for name in experiments]
+    names = [experiment_in_words(name) for name in experiments]
     if len(names) > MOST_FROZEN:
         return f"predictions frozen before {len(names)} experiments"
     return f"predictions frozen before {'experiment' if len(names) == 1 else 'experiments'} {in_a_list(names)}"
@@ -518,9 +518,9 @@ def _guessing_in_words(leader: str, gain: ScoreEstimate) -> list[str]:
 
 def _what_it_says(evidence: TheoryEvidence, leader: Digest) -> list[str]:
     """The leader's claim, whether its form was published before, and which of its numbers lie at limits."""
-    theory, told = evidence.theory(leader), evidence.theories.told
+    theory, renewed = evidence.theory(leader), evidence.theories.told
     parts = [f"Claim: {theory.claim}"]
-    title = told.record.published.get(leader) if told else None
+    title = renewed.record.published.get(leader) if renewed else None
     if title:
         parts.append(
             "Its parameters were estimated from these responses."

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lakatos.experiments.adoption.names import told_experiment
+from lakatos.experiments.adoption.names import experiment_in_words
 from lakatos.theories.discovery.diagnosis.case_file import examine
 from lakatos.theories.discovery.diagnosis.case_predictions import features_of_trials, predictions_of
 from lakatos.theories.discovery.diagnosis.rule import words
@@ -133,6 +133,6 @@ def _in_words(
     )
     return (
         f"{text}; the excess mean squared error of its predictions before experiment "
-        f"{', '.join(map(told_experiment, experiments))} (sampling variance subtracted, so it can be negative) is "
+        f"{', '.join(map(experiment_in_words, experiments))} (sampling variance subtracted, so it can be negative) is "
         f"{error.value:.4f} (95% interval {low:.4f} to {high:.4f}; limit {allowed:g}), and {found}"
     )

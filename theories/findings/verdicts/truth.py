@@ -51,7 +51,7 @@ def compare_with_truth(
     sample = parts if evidence.domain.sequential else [parts[0].take(rows)]
     pool = {name: evidence.theory(name) for name in names}
     listed = evidence.board().listed(evidence.seeds)
-    told = {name: theory for name, theory in pool.items() if name in listed}
+    listed_theories = {name: theory for name, theory in pool.items() if name in listed}
     everywhere, somewhere = (
         ComparedProportions(evidence.laboratory, item, hidden, random_choices)
         for item in (parts, sample)
@@ -59,8 +59,8 @@ def compare_with_truth(
     return TruthCompared(
         hidden=hidden.name,
         n_trials=sum(map(len, parts)),
-        corrected=everywhere.errors(told, lapse=False),
-        uncorrected=everywhere.errors(told, lapse=True),
+        corrected=everywhere.errors(listed_theories, lapse=False),
+        uncorrected=everywhere.errors(listed_theories, lapse=True),
         pool=somewhere.errors(pool, lapse=False),
         sequence=_sequence_statistics(evidence, hidden, names[0], parts[0], rng, random_choices),
     )

@@ -171,9 +171,9 @@ def _cells(domain: Domain, trials: Trials, mean: Array) -> Callable[[Array, Arra
         A function of ``(..., n_trials, n_options)`` counts beyond those predicted and ``(n_trials,)`` responses, to
         ``(..., n_cells)`` sums, each divided by the square root of its number of responses.
     """
-    asked = trials.totals.sum(axis=1)
-    answered = asked > 0
-    if asked[answered].mean() >= LEAST_PER_TRIAL:
+    n_responses = trials.totals.sum(axis=1)
+    answered = n_responses > 0
+    if n_responses[answered].mean() >= LEAST_PER_TRIAL:
 
         def of_trials(beyond: Array, n: Array) -> Array:
             own = _in_columns(domain, beyond)[..., answered, :]
@@ -187,7 +187,7 @@ def _cells(domain: Domain, trials: Trials, mean: Array) -> Callable[[Array, Arra
         for group in _groups_of_trials(domain, trials.stimuli, mean)
         for number in np.unique(group)
     ]
-    by_trial = [rows for rows in by_trial if asked[rows].sum() >= LEAST_IN_CELL]
+    by_trial = [rows for rows in by_trial if n_responses[rows].sum() >= LEAST_IN_CELL]
     by_option: list[NDArray[np.bool_]] = []
     if mean.shape[1] > 2 and scale_of(domain) is None:
         by_option = [
@@ -195,8 +195,8 @@ def _cells(domain: Domain, trials: Trials, mean: Array) -> Callable[[Array, Arra
             for group in _groups_of_options(trials.stimuli, mean)
             for number in np.unique(group)
         ]
-        by_option = [item for item in by_option if asked @ item.any(axis=1) >= LEAST_IN_CELL]
-    of_rows = np.stack(by_trial).astype(np.float64) if by_trial else np.zeros((0, len(asked)))
+        by_option = [item for item in by_option if n_responses @ item.any(axis=1) >= LEAST_IN_CELL]
+    of_rows = np.stack(by_trial).astype(np.float64) if by_trial else np.zeros((0, len(n_responses)))
     of_options = np.stack(by_option).astype(np.float64) if by_option else np.zeros((0, *mean.shape))
 
     def of_groups(beyond: Array, n: Array) -> Array:
@@ -224,10 +224,10 @@ def _drawn(
         rng: For simulated responses.
     """
     trials, p = evidence.trials, evidence.probabilities
-    asked = trials.totals.sum(axis=1)
+    n_responses = trials.totals.sum(axis=1)
     people = _People.of(trials)
     mean = p.mean(axis=0)
-    expected = asked[:, None] * mean
+    expected = n_responses[:, None] * mean
     ends = None
     if evidence.known is not None:  # draws have other weights for each participant
         weights = np.exp(evidence.known)
@@ -237,15 +237,15 @@ def _drawn(
 
     def respond() -> Array:
         if trials.pooled:
-            return rng.multinomial(asked.astype(np.int64), _rounded(mean)).astype(np.float64)
+            return rng.multinomial(n_responses.astype(np.int64), _rounded(mean)).astype(np.float64)
         return people.respond(p, trials.n_participants, ends, rng)
 
     cells = _cells(domain, trials, mean)
     moved = weights_of_moves(latent, spreads=not trials.pooled)
     return ExperimentDeviations(
-        cells(trials.totals - expected, asked),
-        np.stack([cells(respond() - expected, asked) for _ in range(N_SIMULATED)]),
-        cells(np.einsum("nd,dto->nto", moved, p) * asked[:, None], asked),
+        cells(trials.totals - expected, n_responses),
+        np.stack([cells(respond() - expected, n_responses) for _ in range(N_SIMULATED)]),
+        cells(np.einsum("nd,dto->nto", moved, p) * n_responses[:, None], n_responses),
     )
 
 
@@ -276,9 +276,9 @@ class _People:
 
     def expected(self, p: Array, weights: Array) -> Array:
         """``(n_trials, n_options)`` predicted counts, with ``(n_draws, n_participants)`` weights of draws."""
-        asked = np.zeros((weights.shape[1], self.shape[0]))
-        np.add.at(asked, (self.person, self.trial), self.times)
-        by_draw = weights @ asked
+        n_responses = np.zeros((weights.shape[1], self.shape[0]))
+        np.add.at(n_responses, (self.person, self.trial), self.times)
+        by_draw = weights @ n_responses
         return np.asarray(np.einsum("dt,dto->to", by_draw, p))
 
     def respond(
@@ -323,12 +323,12 @@ def _walked(
     totals = simulated.totals / n_sets
     mean = totals / np.maximum(totals.sum(axis=1), 1e-300)[:, None]
     cells = _cells(laboratory.domain, trials, mean)
-    asked = trials.totals.sum(axis=1)
+    n_responses = trials.totals.sum(axis=1)
     flat = np.asarray(trials.totals - totals)
-    observed = cells(flat, asked)
+    observed = cells(flat, n_responses)
     expected = totals / n_people
     by_person = np.concatenate(
-        [cells(counts - expected, asked) for _, counts in simulated.counts_of_some()]
+        [cells(counts - expected, n_responses) for _, counts in simulated.counts_of_some()]
     )
 
     # Repetitions of the last response, in parts of the session, by what followed that.

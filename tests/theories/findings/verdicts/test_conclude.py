@@ -241,7 +241,7 @@ def test_the_distance_from_the_hidden_rule_is_stated_with_lapses_and_without() -
 def test_the_verdict_names_the_leader_the_decisive_rival_and_why_it_ended(
     evidence: TheoryEvidence,
 ) -> None:
-    found = conclude_from(evidence, truth=None, folds=[], told=["And so on."], stop="cycles")
+    found = conclude_from(evidence, truth=None, folds=[], comparisons=["And so on."], stop="cycles")
     standings = evidence.board().standings
     assert (found.leader, found.runner_up) == (standings[0].theory, standings[1].theory)
     assert found.rival in evidence.seeds
