@@ -220,8 +220,6 @@ class StatedClause:
     """Whether no trial that people were asked depends on it: it is no part of the claim then."""
     is_unsure: bool = False
     """Whether the 95% interval of the median person includes the null value."""
-    is_undecided: bool = False
-    """Whether it is open on which side most people are: it is no part of the claim then, where others remain."""
     is_most: bool = False
     """Whether it is about random choices that prevail: it is stated first then, as the base of other shares."""
     is_defining: bool = False
@@ -438,9 +436,6 @@ def _stated(clauses: Sequence[StatedClause]) -> list[StatedClause]:
     if all(item.wording.sentence == N_PARTS for item in stated):
         # That something hardly has an effect is told where nothing else would be but how people choose.
         stated = [item for item in spoken if not item.wording.taken_for_granted] or spoken
-    decided = [item for item in stated if not item.is_undecided or item.is_defining]
-    if any(item.wording.sentence < N_PARTS for item in decided):
-        stated = decided
     every = [item.text for item in stated]
     return [item for item in stated if not _is_implied(item.text, every)]
 
@@ -694,9 +689,8 @@ def _tell_settled(
     strength = "" if is_strong else "hardly "
     direction = 1 if middle >= 0 or not clause.opposite_clause else -1
     mixed = is_strong and not pooled and _are_divided(clause, prior, priors)
-    undecided = False
     if mixed:
-        text, undecided = _mixed(clause, prior, float(np.mean(distances > 0)), priors)
+        text = _mixed(clause, prior, float(np.mean(distances > 0)), priors)
     elif clause.neutral_clause and not is_strong:
         text = _filled(clause.neutral_clause, "", priors, pooled=pooled)
     else:
@@ -720,7 +714,6 @@ def _tell_settled(
         limit,
         mixed,
         is_unsure=is_unsure,
-        is_undecided=undecided,
     )
 
 
@@ -859,12 +852,11 @@ def _share_at_least(clause: Wording, prior: Prior, priors: Mapping[str, Prior]) 
     return float(np.mean(_distances(clause, values, priors) > 0))
 
 
-def _mixed(
-    clause: Wording, prior: Prior, above: float, priors: Mapping[str, Prior]
-) -> tuple[str, bool]:
-    """Both sides of a clause, that of more people first with how many they are, and whether most people's is open.
+def _mixed(clause: Wording, prior: Prior, above: float, priors: Mapping[str, Prior]) -> str:
+    """Both sides of a clause, that of more people first with how many they are.
 
-    No share is stated where the limits of the declared range decide how many people are where.
+    No share is stated where its interval includes a half, or where the limits of the declared range decide how many
+    people are where.
     """
     one, other = (
         (clause.clause, clause.opposite_short),
@@ -875,18 +867,16 @@ def _mixed(
     # Of the second side no value is repeated.
     second = one[1] or _contrast(one[0], ASIDE.sub("", other[0]))
     first, second = (_filled(text, "", priors) for text in (one[0], second))
-    who, rest, is_open = "some people", "others", False
+    who, rest = "some people", "others"
     if prior.doubt:
         share, low, high = _share_of_people(clause, prior, priors)
         if above < 0.5:
             share, low, high = 1 - share, 1 - high, 1 - low
-        if is_share_learned(prior):
-            is_open = low <= 0.5 <= high
-            who = _people_in_words(share, low, high, ", no clear majority" if is_open else "")
-            rest = "the rest"
+        if is_share_learned(prior) and not low <= 0.5 <= high:
+            who, rest = _people_in_words(share, low, high), "the rest"
     if clause.subject:
-        return f"for {who}, {clause.subject} {first}, and for {rest}, {second}", is_open
-    return f"{who} {first}, and {rest} {second}", is_open
+        return f"for {who}, {clause.subject} {first}, and for {rest}, {second}"
+    return f"{who} {first}, and {rest} {second}"
 
 
 def _share_of_people(
@@ -910,9 +900,9 @@ def _share_of_people(
     return shares[0], low, high
 
 
-def _people_in_words(share: float, low: float, high: float, remark: str = "") -> str:
+def _people_in_words(share: float, low: float, high: float) -> str:
     """A share of people with its interval, as the subject of a sentence."""
-    interval, stated = f"{_interval_in_words(low, high)}{remark}", f"{100 * share:.0f}%"
+    interval, stated = _interval_in_words(low, high), f"{100 * share:.0f}%"
     if stated == "100%":
         return "virtually all people" if low >= SURELY else f"virtually all people ({interval})"
     if stated == "0%":
