@@ -14,12 +14,12 @@ from pathlib import Path
 OUT = Path(__file__).resolve().parents[1] / "images" / "gallery"
 STYLE = """<style>text{font:12px sans-serif;fill:#5a5e67}.grid{stroke:#dcdad3}.zero{stroke:#5a5e67;stroke-width:1.4}
 .faint{stroke:#5a5e67;stroke-width:.8;opacity:.5}.mark{fill:#0068a5;stroke:#fff;vector-effect:non-scaling-stroke}
-.hollow{fill:#fff;stroke:#0068a5;stroke-width:1.6}</style><rect width="100%" height="100%" fill="#fff"/>"""
+.mark.hollow{fill:#fff;stroke:#0068a5;stroke-width:1.6}</style><rect width="100%" height="100%" fill="#fff"/>"""
 """Colours of the report in daylight."""
 MARK = re.compile(
-    r'<path d="M-1 0a1 1 [^"]*" transform="translate\(([\d.]+) ([\d.]+)\) scale\(([\d.]+)\)" class="mark[^"]*"></path>'
+    r'<path d="M-1 0a1 1 [^"]*" transform="translate\(([\d.]+) ([\d.]+)\) scale\(([\d.]+)\)" class="mark([^"]*)"></path>'
 )
-"""A round mark of the report."""
+"""A round mark of the report: its place, its size, and the rest of its class."""
 
 
 def picture_of(report: str) -> str:
@@ -32,7 +32,7 @@ def picture_of(report: str) -> str:
     if found is None:
         raise SystemExit("the report has no chart of predicted and observed proportions.")
     chart = re.sub(r"<title>.*?</title>", "", found[1])
-    chart = MARK.sub(r'<circle cx="\1" cy="\2" r="\3" class="mark"/>', chart)
+    chart = MARK.sub(r'<circle cx="\1" cy="\2" r="\3" class="mark\4"/>', chart)
     chart = chart.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1)
     return chart.replace(">", f">{STYLE}", 1)
 
