@@ -150,9 +150,9 @@ def _opened(path: Path, encoding: str) -> TextIO:
 
 def separator_named(line: str) -> str:
     """The separator that a first line such as ``sep=;`` names, as Excel writes it; empty where it names none."""
-    word = line.strip().strip('"')
+    word = line.lstrip().rstrip("\r\n").strip('"')
     mark = word[4:].replace("\\t", "\t") if word.lower().startswith("sep=") else ""
-    return mark if mark in DELIMITERS else ""
+    return next((own for own in (mark, mark.strip()) if own in DELIMITERS), "")
 
 
 def _separator_of(head: str, second: str) -> str:

@@ -301,10 +301,18 @@ def in_larger_numbers(
     if ratio >= THOUSAND:
         return is_larger
     of_larger, of_smaller = (set(size[part].dropna().tolist()) for part in (is_larger, ~is_larger))
+    # Numbers of a larger unit may be rounded, as 30 days are 4.29 weeks; whole numbers are none of those.
+    n_decimals = max(len(f"{number:.6g}".partition(".")[2]) for number in of_smaller)
     for factor in factors:
         if 0.5 < ratio / factor < 2 and len(of_smaller) > 2:
             scaled = {f"{number * factor:.6g}" for number in of_smaller}
-            if np.mean([f"{number:.6g}" in scaled for number in of_larger]) > 0.6:
+            rounded = {f"{number:.6g}" for number in of_smaller}
+            is_same = [
+                f"{number:.6g}" in scaled
+                or (n_decimals > 0 and f"{round(number / factor, n_decimals):.6g}" in rounded)
+                for number in of_larger
+            ]
+            if np.mean(is_same) > 0.6:
                 return is_larger
     return None
 

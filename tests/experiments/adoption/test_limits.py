@@ -174,9 +174,21 @@ def test_a_folder_of_one_other_kind_is_read_and_one_of_several_is_refused(tmp_pa
     with pytest.raises(TrialsError, match=r"files of 2 kinds \(a.json, b.json; c.dat\)"):
         read_answers(tmp_path)
     file_of(tmp_path, "d.csv", "who,x\nd,1\n")
+    with pytest.raises(TrialsError, match=r"files of 3 kinds \(d.csv; a.json, b.json; c.dat\)"):
+        read_answers(tmp_path)
+
+
+def test_beside_tables_of_text_stand_descriptions_and_the_same_files_in_another_form(
+    tmp_path: Path,
+) -> None:
+    for person in "ab":
+        file_of(tmp_path, f"{person}.csv", f"who,x\n{person},1\n")
+        file_of(tmp_path, f"{person}.json", json.dumps([{"who": person, "x": 1}]))
+    file_of(tmp_path, "README.txt", "Two participants, a and b.\nEach responded once.\n")
+    file_of(tmp_path, "x.json", json.dumps({"x": {"levels": [0, 1]}, "authors": ["c", "d"]}))
     table = read_answers(tmp_path)
-    assert table.frame["who"].tolist() == ["d"]
-    assert any("not read: a.json, b.json, c.dat" in note for note in table.notes)
+    assert table.frame["who"].tolist() == ["a", "b"]
+    assert any("not read: README.txt, a.json, b.json and 1 more" in note for note in table.notes)
 
 
 def test_links_of_folders_are_not_followed(tmp_path: Path) -> None:
