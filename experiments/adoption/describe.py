@@ -236,7 +236,10 @@ class TableDescription:
                 f"columns: {key}: {first['msg']}; keys are {', '.join(AnswerColumns.model_fields)} "
                 "(--column KEY=VALUE, or participants.columns of a study)."
             ) from None
-        return replace(self, mapping=mapping)
+        grid = self.beyond_grid
+        if mapping.time_window:  # the reading of the file states what is outside of it
+            grid = tuple(line for line in grid if not line.startswith(f"{mapping.response_time}: "))
+        return replace(self, mapping=mapping, beyond_grid=grid)
 
 
 def _chances_of_said_amounts(guessed: Mapping[str, Any], said: Mapping[str, Any]) -> dict[str, Any]:

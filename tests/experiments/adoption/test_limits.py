@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from lakatos.experiments.adoption import tables
+from lakatos.experiments.adoption import delimited, tables
 from lakatos.experiments.adoption.describe import describe_table
 from lakatos.experiments.adoption.row_words import rows_named
 from lakatos.experiments.adoption.tables import READERS, read_answers
@@ -139,6 +139,16 @@ def test_texts_that_cells_of_parquet_share_are_counted_before_they_are_repeated(
     pq.write_table(pa.table({"a": cells}), tmp_path / "a.parquet")
     with pytest.raises(TrialsError, match="more than 1,073,741,824 letters"):
         read_answers(tmp_path / "a.parquet")
+
+
+@pytest.mark.parametrize("at_once", [1, 6, 7, 1_000])
+def test_cells_that_go_into_columns_part_by_part_are_the_same(
+    at_once: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(delimited, "CELLS_AT_ONCE", at_once)
+    rows = [[str(3 * row + place) for place in range(3)] for row in range(10)]
+    text = "a,b,c\n" + "".join(f"{','.join(row)}\n" for row in rows)
+    assert read_answers(file_of(tmp_path, "a.csv", text)).frame.to_numpy().tolist() == rows
 
 
 def test_lists_and_missing_values_of_parquet_are_cells(tmp_path: Path) -> None:
