@@ -48,6 +48,8 @@ IN_TIME = [pair for pair in SIDES if set(pair) & (EARLY | LATE | SOONER)]
 
 
 def _guess_dated(names: Sequence[str]) -> dict[str, Any]:
+    if glued := _guess_glued(names):
+        return glued
     told = words_and_sides(names, AMOUNTS)
     amounts = told and told[1]
     delays = by_side(names, DELAYS, [told[0], *IN_TIME] if told else SIDES)
@@ -67,6 +69,25 @@ def _guess_dated(names: Sequence[str]) -> dict[str, Any]:
     if delays or len(waits) != 1 or not set(words_of(soon)) & set(NOW):
         return {}
     return {"amounts": [soon, late], "delays_days": [0, waits[0]]}
+
+
+def _guess_glued(names: Sequence[str]) -> dict[str, Any]:
+    """Columns such as ``SSA``, ``LLA``, ``SSD`` and ``LLD``: smaller sooner and larger later, amount and delay."""
+    plain = {name.casefold(): name for name in names}
+    rests = [name.removeprefix("ss") for name in plain if name.startswith("ss")]
+    pairs = {
+        rest: [plain[f"ss{rest}"], plain[f"ll{rest}"]] for rest in rests if f"ll{rest}" in plain
+    }
+    amounts = [pair for rest, pair in pairs.items() if rest in GLUED_AMOUNTS]
+    delays = [pair for rest, pair in pairs.items() if rest in GLUED_DELAYS]
+    if len(amounts) != 1 or len(delays) != 1:
+        return {}
+    return {"amounts": amounts[0], "delays_days": delays[0]}
+
+
+GLUED_AMOUNTS = {"a", "amt", "amount", "m", "mag", "r", "rew", "reward", "v", "val", "value"}
+GLUED_DELAYS = {"d", "del", "delay", "t", "time", "w", "wait"}
+"""What follows ``ss`` and ``ll`` in names that are written as one word."""
 
 
 def _guess_one_side(names: Sequence[str]) -> dict[str, Any]:

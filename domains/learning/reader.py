@@ -555,6 +555,15 @@ def check_reward(cells: RowCells, columns: AnswerColumns, notes: list[str]) -> N
     if reward not in names or not numbers_of(cells.frame[reward]).notna().any():
         return
     values = numbers_of(cells.frame[reward])
+    if len(values) >= FEWEST and values.nunique() == 1:
+        question(
+            columns,
+            notes,
+            "doubtful_reward",
+            f"{cells.name}: {reward} is {values.dropna().iloc[0]:g} in all of {len(values):,} rows, from which nothing "
+            "can be learned. Name the column of what followed each choice (--column feedback.reward=COLUMN), or take a "
+            "reward out of the cells that are missing (participants.columns.missing)",
+        )
     if is_loss(reward, values.to_numpy()):
         question(
             columns,

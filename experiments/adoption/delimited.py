@@ -32,7 +32,8 @@ SPACES = " "
 NO_NAME = re.compile(r"|nan|na|[+-]?\d+([.,]\d+)?(e[+-]?\d+)?", re.IGNORECASE)
 """A cell of a row of data, and not the name of a column."""
 BLOCK = 2**22
-ROWS_AT_ONCE = 50_000
+ROWS_AT_ONCE, CELLS_AT_ONCE = 50_000, 1_000_000
+"""Most rows, and cells, that are kept as Python's text before they go into columns and the size is checked."""
 MARKS = {
     codecs.BOM_UTF8: "utf-8-sig",
     codecs.BOM_UTF32_LE: "utf-32",
@@ -150,9 +151,9 @@ def _opened(path: Path, encoding: str) -> TextIO:
 
 def separator_named(line: str) -> str:
     """The separator that a first line such as ``sep=;`` names, as Excel writes it; empty where it names none."""
-    word = line.strip().strip('"')
+    word = line.lstrip().rstrip("\r\n").strip('"')
     mark = word[4:].replace("\\t", "\t") if word.lower().startswith("sep=") else ""
-    return mark if mark in DELIMITERS else ""
+    return next((own for own in (mark, mark.strip()) if own in DELIMITERS), "")
 
 
 def _separator_of(head: str, second: str) -> str:
@@ -285,7 +286,7 @@ def _rows(
                 continue
             waiting.append(cells)
             numbers.append(n_rows)
-            if len(waiting) == ROWS_AT_ONCE:
+            if len(waiting) == min(ROWS_AT_ONCE, max(CELLS_AT_ONCE // len(names), 1)):
                 settle()
         settle()
     except csv.Error as error:

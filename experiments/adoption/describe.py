@@ -201,7 +201,8 @@ class TableDescription:
         """
         try:
             said = AnswerColumns.model_validate(columns)
-            if self.source is not None and any(getattr(said, key) for key in CHANGES_GUESSES):
+            is_changed = any(getattr(said, key) for key in CHANGES_GUESSES)
+            if self.source is not None and (is_changed or (said.feedback and not self.domain)):
                 # What is missing, recoded, left out or a response changes what the other columns seem to mean.
                 before = self.mapping.stimulus if task else {}
                 task = self.task or task or (None if self.domain else _implied(said))
@@ -235,7 +236,10 @@ class TableDescription:
                 f"columns: {key}: {first['msg']}; keys are {', '.join(AnswerColumns.model_fields)} "
                 "(--column KEY=VALUE, or participants.columns of a study)."
             ) from None
-        return replace(self, mapping=mapping)
+        grid = self.beyond_grid
+        if mapping.time_window:  # the reading of the file states what is outside of it
+            grid = tuple(line for line in grid if not line.startswith(f"{mapping.response_time}: "))
+        return replace(self, mapping=mapping, beyond_grid=grid)
 
 
 def _chances_of_said_amounts(guessed: Mapping[str, Any], said: Mapping[str, Any]) -> dict[str, Any]:
@@ -306,11 +310,16 @@ SAY_WHICH = "; say which: "
 
 
 def _implied(said: AnswerColumns) -> Domain | None:
-    """The only kind of task that has the parts of trials that the user names; None where several have, or none."""
+    """The only kind of task that has the parts of trials that the user names; None where several have, or none.
+
+    What follows choices names the only kind of task that learns from it.
+    """
     own = {part for part in said.stimulus if part not in (SIDE, "amount_unit")}
     layouts = {name: layout_of(task) for name, task in all_domains().items()}
     fits = [name for name, layout in layouts.items() if layout and own <= set(layout.parts)]
-    return all_domains()[fits[0]] if own and len(fits) == 1 else None
+    if said.feedback:
+        fits = [name for name in fits if counts_options(all_domains()[name])]
+    return all_domains()[fits[0]] if (own or said.feedback) and len(fits) == 1 else None
 
 
 CHANGES_GUESSES = (

@@ -301,12 +301,24 @@ def in_larger_numbers(
     if ratio >= THOUSAND:
         return is_larger
     of_larger, of_smaller = (set(size[part].dropna().tolist()) for part in (is_larger, ~is_larger))
+    known = {f"{number:.6g}" for number in of_smaller}
+    n_decimals = max(len(cell.partition(".")[2]) for cell in known)
     for factor in factors:
         if 0.5 < ratio / factor < 2 and len(of_smaller) > 2:
-            scaled = {f"{number * factor:.6g}" for number in of_smaller}
-            if np.mean([f"{number:.6g}" in scaled for number in of_larger]) > 0.6:
+            is_same = [_is_among(number / factor, known, n_decimals) for number in of_larger]
+            if np.mean(is_same) > 0.6:
                 return is_larger
     return None
+
+
+def _is_among(number: float, known: set[str], n_decimals: int) -> bool:
+    """Whether a number is one of others that may be rounded to some decimals, as 30 days are 4.29 weeks.
+
+    Whole numbers are not taken as rounded, and rounding changes a number by less than a hundredth.
+    """
+    rounded = round(number, n_decimals) if n_decimals else number
+    is_near = abs(rounded - number) < 0.01 * number
+    return f"{number:.6g}" in known or (is_near and f"{rounded:.6g}" in known)
 
 
 def check_unit_of_delays(

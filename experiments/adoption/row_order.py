@@ -72,14 +72,15 @@ def order_of_rows(
             f"{anew}: rows are in the order of {' and '.join(names)}, then {columns.order}"
         )
         return np.lexsort([*when, *blocks, participant]), True
-    if not is_needed:
-        notes.append(f"{anew}, and rows of a person are not in the order of blocks")
-        return by_person, False
     rows = rows_named(cells.row_numbers(np.flatnonzero(_duplicates([*when, participant]))))
+    unexplained = f"{anew}, and it does not begin anew in {rows}, or rows of a person are not in the order of blocks"
+    if not is_needed:
+        notes.append(unexplained)
+        return by_person, False
     raise TrialsError(
-        f"{cells.name}: {rows}: {anew}, and rows of a person are not in the order of blocks, so that nobody knows "
-        "what came before. Name a column that counts through all of a person's answers (order = NAME in "
-        "participants.columns, --column order=NAME), or sort the rows by time and leave order out (--column order=)."
+        f"{cells.name}: {unexplained}, so that nobody knows what came before. Correct it, name a column that "
+        "counts through all of a person's answers (order = NAME in participants.columns, --column order=NAME), or "
+        "sort the rows by time and leave order out (--column order=)."
     )
 
 
@@ -160,6 +161,9 @@ def _occurs_twice(columns: Sequence[Array]) -> bool:
 def _is_in_runs(participant: Array, when: Sequence[Array]) -> bool:
     """Whether each person's numbers grow again and again, no more often than the most frequent number occurs.
 
+    Numbers begin anew where they fall to the person's least one, or go over two numbers again. A single number that
+    comes again, as in 4, 5, 5, 7 and in 4, 5, 3, 7, begins nothing, unless a person has no other number.
+
     Args:
         participant: ``(n_rows,)`` rows of one person stand together.
         when: ``(n_rows,)`` numbers that tell the order, the most important last.
@@ -170,6 +174,16 @@ def _is_in_runs(participant: Array, when: Sequence[Array]) -> bool:
     rank[order] = np.concatenate([[0], np.cumsum(changes)])
     begins = np.ones(len(rank), dtype=bool)
     begins[1:] = (np.diff(participant) != 0) | (np.diff(rank) <= 0)
+    of_person = pd.Series(rank).groupby(participant)
+    least, most = (of_person.transform(name).to_numpy() for name in ("min", "max"))
+    again = np.flatnonzero(begins)
+    again = again[again > 0]
+    again = again[participant[again] == participant[again - 1]]
+    follows = np.minimum(again + 1, len(rank) - 1)
+    goes_over_two = ~begins[follows] & (rank[follows] <= rank[again - 1])
+    falls = (rank[again] < rank[again - 1]) & ((rank[again] == least[again]) | goes_over_two)
+    if not (falls | (least[again] == most[again])).all():
+        return False
     n_runs = np.bincount(participant, weights=begins)
     times = pd.DataFrame({"who": participant, "when": rank}).value_counts()
     return bool((n_runs <= times.groupby("who").max().sort_index().to_numpy()).all())

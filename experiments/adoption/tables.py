@@ -856,21 +856,39 @@ def _files_below(folder: Path) -> list[Path]:
 def _of_one_kind(folder: Path, files: Sequence[Path]) -> tuple[list[Path], list[Path]]:
     """The files that are read, and the others: tables of text if there are some, else files of the only other kind.
 
+    Beside tables of text stand descriptions and other forms of the same files, under the same names.
+
     Raises:
-        TrialsError: There are no tables of text, and files of several kinds.
+        TrialsError: There are files of several kinds, or tables of other kinds beside those of text.
     """
     tables = [file for file in files if file.suffix.lower() in FOLDER_SUFFIXES]
+    others = [file for file in files if file not in set(tables)]
+    names = {file.stem for file in tables}
+    if tables:
+        files = [*tables, *(file for file in others if file.stem not in names and _is_table(file))]
     by_kind: dict[str, list[Path]] = {}
     for file in files:
-        by_kind.setdefault(file.suffix.lower(), []).append(file)
-    if not tables and len(by_kind) > 1:
+        kind = "" if file in set(tables) else file.suffix.lower()
+        by_kind.setdefault(kind, []).append(file)
+    if len(by_kind) > 1:
         kinds = "; ".join(_files_named(folder, own) for own in by_kind.values())
         raise TrialsError(
             f"the folder {folder} holds files of {len(by_kind)} kinds ({kinds}). Name one of them, or put those of one "
             "kind into a folder of their own."
         )
-    chosen = tables or list(files)
-    return chosen, [file for file in files if file not in set(chosen)]
+    return (tables, others) if tables else (list(files), [])
+
+
+def _is_table(file: Path) -> bool:
+    """Whether a file can be read as rows of two columns or more; a JSON object describes other files."""
+    try:
+        if file.suffix.lower() == ".json":
+            begins = text_of(file, encoding_of(file)[0], 4096).lstrip()
+            if begins.startswith("{"):
+                return False
+        return len(read_answers(file).columns) > 1
+    except TrialsError:
+        return False
 
 
 def _check_alike(folder: Path, files: Sequence[Path], parts: Sequence[pd.DataFrame]) -> None:

@@ -241,7 +241,9 @@ def test_rows_in_any_order_are_put_in_that_of_blocks_and_trials(seed: int, tmp_p
 @pytest.mark.parametrize("order", [["person", "trial"], ["trial", "person"]])
 def test_rows_whose_order_nobody_knows_are_refused(order: list[str], tmp_path: Path) -> None:
     mixed = STEPS.sort_values(order, kind="stable").drop(columns=["block"])
-    with pytest.raises(TrialsError, match=r"nobody knows what came before. Name a column .*order="):
+    with pytest.raises(
+        TrialsError, match=r"nobody knows what came before. .*name a column .*order="
+    ):
         read(mixed, tmp_path, "learning")
     # rows that grow in another order than that of the trials, with no number twice, are sorted by them
     once = STEPS.assign(trial=[1, 2, 3, 4, 5, 6] * 2).drop(columns=["block"])
@@ -252,6 +254,20 @@ def test_rows_whose_order_nobody_knows_are_refused(order: list[str], tmp_path: P
         ).digest
         == wanted.digest
     )
+
+
+@pytest.mark.parametrize("again", [3, 2])
+def test_a_single_number_of_a_trial_that_comes_again_is_refused(again: int, tmp_path: Path) -> None:
+    once = STEPS.drop(columns=["block"]).assign(trial=[1, 2, 3, 4, 5, 6] * 2)
+    wrong = once.assign(trial=once["trial"].where(once.index != 3, again))
+    with pytest.raises(
+        TrialsError, match=r"it does not begin anew in row 5, .*nobody knows what came before"
+    ):
+        read(wrong, tmp_path, "learning")
+    # Numbers that begin anew after a first trial that was left out go over two others again.
+    later = once.assign(trial=[1, 2, 3, 2, 3, 4] * 2)
+    wanted = only(read(once, tmp_path, "learning"))
+    assert only(read(later, tmp_path, "learning")).digest == wanted.digest
 
 
 def test_equal_rows_are_no_copies_where_numbers_of_trials_begin_anew(tmp_path: Path) -> None:

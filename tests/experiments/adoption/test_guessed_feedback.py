@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from reading import only, read
+from reading import bandits, only, read
 
 from lakatos.domains import DOMAINS
 from lakatos.experiments.adoption.adopt import adopt
@@ -134,6 +134,28 @@ def test_an_outcome_after_which_choices_are_repeated_less_often_is_asked_about()
     assert only(read(frame, feedback={"reward": "-outcome"})).feedback["reward"].min() == -1
     assert only(read(frame, accept=["doubtful_reward"])).feedback["reward"].max() == 1
     assert only(read(frame.assign(outcome=1 - outcome.ravel()))).feedback["reward"].max() == 1
+
+
+def test_a_reward_that_is_the_same_in_all_rows_is_questioned() -> None:
+    frame = bandits(np.random.default_rng(3)).frame
+    with pytest.raises(ImplausibleError, match=r"reward is 1 in all of 160 rows"):
+        read(frame.assign(reward=1))
+    with pytest.raises(ImplausibleError, match=r"reward is 1 in all of \d+ rows"):
+        read(frame, missing={"reward": ["0"]})
+    assert only(read(frame.assign(reward=1), accept=["doubtful_reward"])).n_responses == 160
+
+
+def test_what_follows_choices_names_the_kind_of_task() -> None:
+    """A gain and a loss in every row may be what a gamble offers; the user says that they are outcomes."""
+    frame = bandits(np.random.default_rng(3)).frame
+    frame["choice"] += 2 * (np.arange(len(frame)) % 2)  # of four options, as gambles are not
+    paid = frame.assign(gain=1 + frame["reward"], loss=-(1 + frame["trial"] % 3) / 4)
+    paid = paid.drop(columns="reward")
+    table = table_of_frame("answers.csv", paid)
+    assert describe_table(table).domain == ""
+    found = describe_table(table).with_columns({"feedback": {"reward": "gain + loss"}})
+    assert found.domain == "learning"
+    assert only(adopt(table, found.mapping, DOMAINS["learning"])).feedback["reward"].max() == 1.0
 
 
 # Codes of rewards ------------------------------------------------------------------------------

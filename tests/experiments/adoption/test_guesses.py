@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from reading import bandits, gambles, only, read
+from reading import bandits, delays, gambles, only, read
 
 from benchmarks.guesses import GIVING, guessed_of_inputs, guessed_of_own, own_files
 from lakatos.domains import DOMAINS, open_domain
@@ -142,6 +142,18 @@ def test_forced_choices_are_asked_about(name: str, cells: tuple[str, str]) -> No
         read(frame)
     assert only(read(frame, accept=["forced_choices"])).n_responses == 120
     assert only(read(frame, where={name: cells[1]})).n_responses == 120 - int(is_forced.sum())
+
+
+@pytest.mark.parametrize("parts", [("A", "D"), ("R", "D"), ("V", "T"), ("amt", "del")])
+def test_sooner_and_later_may_be_written_as_one_word_with_what_they_hold(
+    parts: tuple[str, str],
+) -> None:
+    """``SSD`` beside ``LLD`` is a delay, and no signal to stop."""
+    plain = delays(np.random.default_rng(1)).frame
+    amount, delay = parts
+    glued = {"amount_sooner": f"SS{amount}", "amount_later": f"LL{amount}"}
+    glued |= {"delay_sooner": f"SS{delay}", "delay_later": f"LL{delay}"}
+    assert only(read(plain.rename(columns=glued))).digest == only(read(plain)).digest
 
 
 def test_short_names_are_told_by_their_values() -> None:

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from lakatos.experiments.adoption import tables
+from lakatos.experiments.adoption import delimited, tables
 from lakatos.experiments.adoption.describe import describe_table
 from lakatos.experiments.adoption.row_words import rows_named
 from lakatos.experiments.adoption.tables import READERS, read_answers
@@ -141,6 +141,16 @@ def test_texts_that_cells_of_parquet_share_are_counted_before_they_are_repeated(
         read_answers(tmp_path / "a.parquet")
 
 
+@pytest.mark.parametrize("at_once", [1, 6, 7, 1_000])
+def test_cells_that_go_into_columns_part_by_part_are_the_same(
+    at_once: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(delimited, "CELLS_AT_ONCE", at_once)
+    rows = [[str(3 * row + place) for place in range(3)] for row in range(10)]
+    text = "a,b,c\n" + "".join(f"{','.join(row)}\n" for row in rows)
+    assert read_answers(file_of(tmp_path, "a.csv", text)).frame.to_numpy().tolist() == rows
+
+
 def test_lists_and_missing_values_of_parquet_are_cells(tmp_path: Path) -> None:
     table = pa.table({"a": [[1, 2], None], "b": [True, None], "c": ["x", None], "d": [1.5, 2.0]})
     pq.write_table(table, tmp_path / "a.parquet")
@@ -174,9 +184,21 @@ def test_a_folder_of_one_other_kind_is_read_and_one_of_several_is_refused(tmp_pa
     with pytest.raises(TrialsError, match=r"files of 2 kinds \(a.json, b.json; c.dat\)"):
         read_answers(tmp_path)
     file_of(tmp_path, "d.csv", "who,x\nd,1\n")
+    with pytest.raises(TrialsError, match=r"files of 3 kinds \(d.csv; a.json, b.json; c.dat\)"):
+        read_answers(tmp_path)
+
+
+def test_beside_tables_of_text_stand_descriptions_and_the_same_files_in_another_form(
+    tmp_path: Path,
+) -> None:
+    for person in "ab":
+        file_of(tmp_path, f"{person}.csv", f"who,x\n{person},1\n")
+        file_of(tmp_path, f"{person}.json", json.dumps([{"who": person, "x": 1}]))
+    file_of(tmp_path, "README.txt", "Two participants, a and b.\nEach responded once.\n")
+    file_of(tmp_path, "x.json", json.dumps({"x": {"levels": [0, 1]}, "authors": ["c", "d"]}))
     table = read_answers(tmp_path)
-    assert table.frame["who"].tolist() == ["d"]
-    assert any("not read: a.json, b.json, c.dat" in note for note in table.notes)
+    assert table.frame["who"].tolist() == ["a", "b"]
+    assert any("not read: README.txt, a.json, b.json and 1 more" in note for note in table.notes)
 
 
 def test_links_of_folders_are_not_followed(tmp_path: Path) -> None:

@@ -121,6 +121,10 @@ def test_two_units_among_participants_are_questioned() -> None:
     )
     with pytest.raises(ImplausibleError, match=r"another unit for 2 of 4 participants.*two_units"):
         read(mixed)
+    days = np.tile([7, 14, 30, 60, 120, 180], len(frame) // 6)
+    weeks = frame.assign(delay_later=np.where(is_late, days, (days / 7).round(2)))
+    with pytest.raises(ImplausibleError, match=r"another unit for 2 of 4 participants.*two_units"):
+        read(weeks)
     values, who = np.array([0.5, 0.6, 500.0, 610.0]), np.array([0, 0, 1, 1])
     found = in_larger_numbers(values, who)
     assert found is not None

@@ -12,7 +12,9 @@ from reading import DATA_SETS, only, read
 
 from lakatos.domains import DOMAINS, find_domain
 from lakatos.domains.attention.task import EDGES, AttentionDomain, edges_within
+from lakatos.experiments.adoption.describe import describe_table
 from lakatos.experiments.adoption.mapping import AnswerColumns
+from lakatos.experiments.adoption.tables import table_of_frame
 from lakatos.experiments.errors import TrialsError
 from lakatos.flows.operations.adopt import new_study
 from lakatos.flows.run.study import load_study
@@ -51,6 +53,12 @@ def test_a_wider_window_takes_the_slow_and_says_what_it_removes_by_condition() -
         in told
     )
     assert only(read(frame, time_window=[0.1, 5])).n_responses == 160
+
+
+def test_what_is_outside_of_the_usual_window_is_not_told_beside_another_one() -> None:
+    usual = describe_table(table_of_frame("answers.csv", timed()))
+    assert any("6 below 0.2 s and 10 above 3 s" in line for line in usual.beyond_grid)
+    assert usual.with_columns({"time_window": (0.1, 5.0)}).beyond_grid == ()
 
 
 def test_a_window_from_data_follows_a_stated_rule() -> None:
