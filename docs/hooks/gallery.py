@@ -17,7 +17,8 @@ STYLE = """<style>text{font:12px sans-serif;fill:#5a5e67}.grid{stroke:#dcdad3}.z
 .mark.hollow{fill:#fff;stroke:#0068a5;stroke-width:1.6}</style><rect width="100%" height="100%" fill="#fff"/>"""
 """Colours of the report in daylight."""
 MARK = re.compile(
-    r'<path d="M-1 0a1 1 [^"]*" transform="translate\(([\d.]+) ([\d.]+)\) scale\(([\d.]+)\)" class="mark([^"]*)"></path>'
+    r'<path d="M-1 0a1 1 [^"]*" transform="translate\(([\d.]+) ([\d.]+)\) scale\(([\d.]+)\)" '
+    r'class="mark([^"]*)"></path>'
 )
 """A round mark of the report: its place, its size, and the rest of its class."""
 
