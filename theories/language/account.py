@@ -220,6 +220,8 @@ class StatedClause:
     """Whether no trial that people were asked depends on it: it is no part of the claim then."""
     is_unsure: bool = False
     """Whether the 95% interval of the median person includes the null value."""
+    is_even: bool = False
+    """Whether the interval of the share of people on either side includes a half: it gives the theory no name then."""
     is_most: bool = False
     """Whether it is about random choices that prevail: it is stated first then, as the base of other shares."""
     is_defining: bool = False
@@ -416,10 +418,11 @@ def is_named(label: str, title: str) -> bool:
 def labels_in_order(head: str, clauses: Sequence[StatedClause]) -> list[str]:
     """Labels of what is told: first of what is true of most people, and of this the strongest first.
 
-    Left out are those that say again what the form's name says, and those of clauses that the claim does not state.
+    Left out are those that say again what the form's name says, those of clauses that the claim does not state, and
+    those of two sides without a clear majority.
     """
     words = set(re.findall(r"[\w-]+", head.casefold()))
-    stated = [item for item in _stated(clauses) if not item.is_detail]
+    stated = [item for item in _stated(clauses) if not (item.is_detail or item.is_even)]
     strong = [item for item in stated if not words & _words_of_labels(item)]
     strong.sort(key=lambda item: (item.of_some, -item.size))
     return list(dict.fromkeys(filter(None, map(label_of, strong))))
@@ -689,8 +692,9 @@ def _tell_settled(
     strength = "" if is_strong else "hardly "
     direction = 1 if middle >= 0 or not clause.opposite_clause else -1
     mixed = is_strong and not pooled and _are_divided(clause, prior, priors)
+    even = False
     if mixed:
-        text = _mixed(clause, prior, float(np.mean(distances > 0)), priors)
+        text, even = _mixed(clause, prior, float(np.mean(distances > 0)), priors)
     elif clause.neutral_clause and not is_strong:
         text = _filled(clause.neutral_clause, "", priors, pooled=pooled)
     else:
@@ -714,6 +718,7 @@ def _tell_settled(
         limit,
         mixed,
         is_unsure=is_unsure,
+        is_even=even,
     )
 
 
@@ -852,8 +857,10 @@ def _share_at_least(clause: Wording, prior: Prior, priors: Mapping[str, Prior]) 
     return float(np.mean(_distances(clause, values, priors) > 0))
 
 
-def _mixed(clause: Wording, prior: Prior, above: float, priors: Mapping[str, Prior]) -> str:
-    """Both sides of a clause, that of more people first with how many they are.
+def _mixed(
+    clause: Wording, prior: Prior, above: float, priors: Mapping[str, Prior]
+) -> tuple[str, bool]:
+    """Both sides of a clause, that of more people first with how many they are, and whether either may have more.
 
     No share is stated where its interval includes a half, or where the limits of the declared range decide how many
     people are where.
@@ -867,16 +874,17 @@ def _mixed(clause: Wording, prior: Prior, above: float, priors: Mapping[str, Pri
     # Of the second side no value is repeated.
     second = one[1] or _contrast(one[0], ASIDE.sub("", other[0]))
     first, second = (_filled(text, "", priors) for text in (one[0], second))
-    who, rest = "some people", "others"
+    who, rest, is_even = "some people", "others", False
     if prior.doubt:
         share, low, high = _share_of_people(clause, prior, priors)
         if above < 0.5:
             share, low, high = 1 - share, 1 - high, 1 - low
-        if is_share_learned(prior) and not low <= 0.5 <= high:
+        is_even = is_share_learned(prior) and low <= 0.5 <= high
+        if is_share_learned(prior) and not is_even:
             who, rest = _people_in_words(share, low, high), "the rest"
     if clause.subject:
-        return f"for {who}, {clause.subject} {first}, and for {rest}, {second}"
-    return f"{who} {first}, and {rest} {second}"
+        return f"for {who}, {clause.subject} {first}, and for {rest}, {second}", is_even
+    return f"{who} {first}, and {rest} {second}", is_even
 
 
 def _share_of_people(

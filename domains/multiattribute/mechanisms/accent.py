@@ -237,6 +237,8 @@ ACCENT = (
         ),
         code='score = (ratings.min(axis=-1) >= parameters["least_acceptable"][..., None]) * 1.0',
         more={"least_acceptable": uniform(0.01, 1.0, SHARE, "lowest rating that is not rejected")},
+        clause_short="reject it",
+        opposite_short="favour such a product",
         label="vetoes",
         repairs=("worst_rating_difference", "level"),
         breaks=("shared_rating",),
