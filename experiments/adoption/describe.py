@@ -152,7 +152,7 @@ class TableDescription:
             mapping.participant: "participant",
             mapping.order: "order",
             mapping.experiment: "experiment",
-            mapping.response_time: "response time",
+            mapping.response_time: f"response time ({mapping.response_time_unit})",
             mapping.condition: "condition",
             mapping.response: "response",
             mapping.share: "share",
@@ -163,8 +163,10 @@ class TableDescription:
         found = []
         for part, cells in (mapping.feedback | mapping.stimulus).items():
             if name in [own for cell in flat(cells) for own in self._columns_in(str(cell))]:
-                unit = mapping.stimulus.get(f"{part.split('_')[0].removesuffix('s')}_unit", "")
-                words = "delays" if part == "delays_days" else part.replace("_", " ")
+                is_delay = part == "delays_days"
+                usual = "days" if is_delay else ""
+                unit = mapping.stimulus.get(f"{part.split('_')[0].removesuffix('s')}_unit", usual)
+                words = "delays" if is_delay else part.replace("_", " ")
                 found.append(f"{words} ({unit})" if unit else words)
         said = roles.get(name) or ", ".join(found)
         is_read = not self.domain or column.meaning not in GUESSED_ROLES

@@ -90,7 +90,7 @@ def describe(
     table = pd.DataFrame(
         {
             "column": [item.name for item in found.columns],
-            "seems to be": [item.meaning for item in found.columns],
+            "is read as": [found.meaning_of(item) for item in found.columns],
             "values": [item.words for item in found.columns],
             "empty": [item.n_missing for item in found.columns],
         }

@@ -246,6 +246,12 @@ def test_each_column_is_described_by_what_it_is_read_as() -> None:
         "choice": "response",
         "mood": "",
     }
+    days = frame.rename(columns={name: name.removesuffix("_weeks") for name in frame}).assign(
+        rt=0.9
+    )
+    usual = describe_table(table_of_frame("answers.csv", days))
+    units = {item.name: usual.meaning_of(item) for item in usual.columns}
+    assert (units["delay_later"], units["rt"]) == ("delays (days)", "response time (s)")
     (weeks,) = [item for item in found.columns if item.name == "delay_later_weeks"]
     assert weeks.words == "0.8571, 2, 4"
 

@@ -109,6 +109,8 @@ def test_corrections_and_advice_are_the_same_for_describe_and_adopt() -> None:
     said = {"stimulus": {"options": 2, "block_start": "first"}}
     told = lakatos.describe(table.assign(first=table.trial == 1), "learning", said)
     assert told.mapping["stimulus"]["block_start"] == "first"
+    roles = told.columns.set_index("column")["is read as"]
+    assert roles["first"] == "block start"
     with pytest.raises(TrialsError, match=r'columns=\{"participant"') as refused:
         lakatos.adopt(table, "learning", {"response": "subj_id", "stimulus": {"options": 2}})
     assert "--column" not in str(refused.value)
