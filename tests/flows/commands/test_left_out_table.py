@@ -63,7 +63,7 @@ def table_in(text: str) -> tuple[str, ...]:
         "theory fit hyperbolic FILE --each",
         "theory effects FILE hyperbolic --by condition",
         "theory predict random TRIALS --fit FILE",
-        "transfer random --to FILE --draws 16 --out FOLDER",
+        pytest.param("transfer random --to FILE --draws 16 --out FOLDER", marks=pytest.mark.slow),
     ],
 )
 def test_a_command_that_reads_a_file_prints_the_table(
