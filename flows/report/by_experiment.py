@@ -14,7 +14,7 @@ from lakatos.theories.engine.scoring.score import (
     mean_over_units,
     paired_difference,
 )
-from lakatos.theories.findings.generic_learners.completeness import guessing
+from lakatos.theories.findings.generic_learners.completeness import guessing, n_offered
 from lakatos.theories.findings.verdicts.company import PRINTED_ALIKE
 from lakatos.traces.digest import Digest
 
@@ -67,7 +67,7 @@ def leader_by_experiment(reading: RunReading) -> list[LeaderOnExperiment]:
                 found_before=all(scores[leader, part].frozen is not None for part in parts),
                 score=mean_over_units(mine),
                 ahead=paired_difference([mine], [other]) if rival else None,
-                guessing=guessing([reading.trials(parts[0]).n_options]),
+                guessing=guessing([n_offered(reading.trials(parts[0]))]),
             )
         )
     return found

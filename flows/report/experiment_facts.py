@@ -19,8 +19,9 @@ from lakatos.flows.report.reader import (
     UNREADABLE,
     ChoiceShares,
     RunReading,
-    last_option,
+    option_label,
     run_scores,
+    shown_option,
 )
 from lakatos.flows.run.source import archive_readers, hidden_rule, hidden_theory
 from lakatos.theories.engine.scoreboard import prequential_advantage
@@ -103,13 +104,14 @@ def experiment_facts(reading: RunReading, name: str) -> ExperimentFacts:
     if not facts.chosen.accepted:
         return facts
     design = reading.design(facts.chosen)
-    facts.option = last_option(reading.domain, reading.domain.n_options(design.stimuli))
-    shares = _shares(reading, design, facts)
+    option = shown_option(design.stimuli, reading.domain.n_options(design.stimuli))
+    facts.option = option_label(reading.domain, option)
+    shares = _shares(reading, design, facts, option)
     for pair in facts.chosen.powers:
         difference = achieved(reading, pair, name) if facts.collected else None
         facts.pairs.append(PairFound(pair, difference))
     facts.power = power_chart(reading, facts.pairs)
-    frozen = reading.frozen(name) if facts.plan else {}
+    frozen = reading.frozen(name, option) if facts.plan else {}
     predicted = {rival: frozen[rival] for rival in facts.chosen.rivals if rival in frozen}
     facts.chart, facts.n_shown, facts.rivals = predictions_chart(
         reading, facts.chosen, shares, predicted, facts.option, _n_people(facts)
@@ -133,12 +135,14 @@ def _n_people(facts: ExperimentFacts) -> int | None:
     return facts.collected.record.n_people or facts.collected.record.n_participants
 
 
-def _shares(reading: RunReading, design: Design, facts: ExperimentFacts) -> ChoiceShares | None:
-    """What people chose; None where nobody answered yet, or where it cannot be read."""
+def _shares(
+    reading: RunReading, design: Design, facts: ExperimentFacts, option: int
+) -> ChoiceShares | None:
+    """How often an option was chosen; None where nobody answered yet, or where it cannot be read."""
     if facts.collected is None:
         return None
     try:
-        return aligned(reading.trials(facts.name), design)
+        return aligned(reading.trials(facts.name), design, option)
     except UNREADABLE as error:
         facts.missing = str(error)
         return None
@@ -163,9 +167,9 @@ def people_facts(reading: RunReading, name: str) -> dict[str, Any] | None:
     }
 
 
-def aligned(trials: Trials, design: Design) -> ChoiceShares:
-    """People's shares in the order of the design's trials, by content where a source returned them otherwise."""
-    shares = ChoiceShares.of(trials)
+def aligned(trials: Trials, design: Design, option: int) -> ChoiceShares:
+    """Shares of an option in the order of the design's trials, by content where a source returned them otherwise."""
+    shares = ChoiceShares.of(trials, option)
     if trials.stimuli.keys == design.stimuli.keys:
         return shares
     place = {key: row for row, key in enumerate(trials.stimuli.keys)}

@@ -90,9 +90,11 @@ def predicted_shares(reading: RunReading, theory: Digest) -> charts.PredictedSha
         if frozen is not None:
             first = np.asarray(~np.isnan(frozen).any(axis=1))
             predicted = np.where(first[:, None], frozen, predicted)
+        offered = trials.stimuli.available(trials.n_options)
         for option in range(-predicted.shape[1], 0):
-            shares = ChoiceShares.of(trials, option)
-            parts.append((predicted[:, option], shares.share, shares.low, shares.high, first))
+            shares, has = ChoiceShares.of(trials, option), offered[:, option]
+            whole = (predicted[:, option], shares.share, shares.low, shares.high, first)
+            parts.append(tuple(column[has] for column in whole))
     if not parts:
         return None
     columns = [np.concatenate(column) for column in zip(*parts, strict=True)]

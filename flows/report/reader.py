@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from lakatos.experiments.adoption.layouts import layout_of
 from lakatos.experiments.design import design_from_json
 from lakatos.experiments.record import DesignChosen, PairPower
-from lakatos.experiments.task import Design, Domain, Trials
+from lakatos.experiments.task import Design, Domain, Stimuli, Trials
 from lakatos.flows.run.evidence import theory_of, trials_in
 from lakatos.flows.run.records import ACTS
 from lakatos.flows.run.run import read_state
@@ -397,15 +397,17 @@ class RunReading:
         """Read the trials that a design search chose."""
         return design_from_json(self.trace.artifacts.get_json(chosen.design))
 
-    def frozen(self, experiment: str) -> dict[Digest, Array]:
-        """Predicted shares with lower and upper end, ``(3, n_trials)``, by theory, as they were frozen."""
+    def frozen(self, experiment: str, option: int) -> dict[Digest, Array]:
+        """Predicted shares of an option with both ends, ``(3, n_trials)``, by theory, as they were frozen."""
         plan = self.state.experiments.preregistrations[experiment].record
         arrays = self.trace.artifacts.get_arrays(plan.predictions)
-        return {
-            name: arrays[f"{name}:proportions"]
-            for name in plan.rivals
-            if f"{name}:proportions" in arrays
-        }
+        found = {}
+        for name in plan.rivals:
+            if f"{name}:shares" in arrays:
+                found[name] = arrays[f"{name}:shares"][..., option]
+            elif f"{name}:proportions" in arrays:
+                found[name] = arrays[f"{name}:proportions"]
+        return found
 
     def frozen_shares(self, experiment: str, theory: Digest, keys: Sequence[bytes]) -> Array:
         """Shares of trials as they were frozen, ``(n_trials, n_options)``, of two options only the last one.
@@ -490,18 +492,23 @@ class ChoiceShares:
         return cls(share, low, high, trials.totals.sum(axis=1))
 
 
-def last_option(domain: Domain, n_options: int) -> str:
-    """Label of the last of so many options: a letter as it is, a word in quotes."""
-    if n_options > len(domain.options):
-        return f"option {n_options}"
-    label = domain.options[n_options - 1]
+def shown_option(stimuli: Stimuli, n_options: int) -> int:
+    """The option whose shares are shown: the last one that any of the trials offers."""
+    return int(np.flatnonzero(stimuli.available(n_options).any(axis=0))[-1])
+
+
+def option_label(domain: Domain, option: int) -> str:
+    """Label of an option by its place: a letter as it is, a word in quotes."""
+    if option >= len(domain.options):
+        return f"option {option + 1}"
+    label = domain.options[option]
     return label if len(label) == 1 else f"“{label}”"
 
 
 def scattered_option(reading: RunReading) -> str:
     """Whose shares are drawn against predictions: of two options the second's, of more every option's."""
     numbers = {reading.trials(name).n_options for name in reading.state.experiments.collected}
-    return "each option" if max(numbers, default=2) > 2 else last_option(reading.domain, 2)
+    return "each option" if max(numbers, default=2) > 2 else option_label(reading.domain, 1)
 
 
 def mean_ceiling(reading: RunReading, experiments: Iterable[str]) -> float | None:

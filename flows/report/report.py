@@ -174,9 +174,12 @@ def _renamed(state: RunState, found: Recorded[Told] | None) -> Told | None:
 
 
 def _numbers_of_options(reading: RunReading) -> list[int]:
-    """Options that trials have, for all experiments."""
-    names = reading.state.experiments.collected
-    return sorted({reading.trials(name).n_options for name in names})
+    """How many options trials offer, over all experiments."""
+    found = set[int]()
+    for name in reading.state.experiments.collected:
+        trials = reading.trials(name)
+        found |= set(trials.stimuli.available(trials.n_options).sum(axis=1).tolist())
+    return sorted(found)
 
 
 def guess(numbers: Sequence[int]) -> str:

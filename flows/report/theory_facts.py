@@ -18,7 +18,13 @@ from lakatos.experiments.task import Domain
 from lakatos.flows.report.family_tree import origin
 from lakatos.flows.report.figures import theory_scatter
 from lakatos.flows.report.formats import figures3
-from lakatos.flows.report.reader import RunReading, clean, last_option, scattered_option
+from lakatos.flows.report.reader import (
+    RunReading,
+    clean,
+    option_label,
+    scattered_option,
+    shown_option,
+)
 from lakatos.theories.language.account import at_limit, is_as_declared, is_at_high
 from lakatos.theories.language.family import find_family
 from lakatos.theories.language.prior import Prior
@@ -201,15 +207,17 @@ def example_trial(reading: RunReading, leader: Digest) -> dict[str, Any] | None:
     name, row = favouring[0].experiment, favouring[0].row
     own, other = favouring[0].own, favouring[0].other
     trials = reading.trials(name)
+    option = shown_option(trials.stimuli.take([row]), trials.n_options)
+    place = option if trials.n_options > 2 else -1
     return {
         "experiment": name,
         "picture": Markup(reading.domain.picture(trials.stimuli, row)),
         "words": reading.domain.describe(trials.stimuli, row),
-        "option": last_option(reading.domain, trials.n_options),
-        "predicted": f"{own[-1]:.0%}",
+        "option": option_label(reading.domain, option),
+        "predicted": f"{own[place]:.0%}",
         "rival": rival,
-        "by_rival": f"{other[-1]:.0%}",
+        "by_rival": f"{other[place]:.0%}",
         "n_responses": int(trials.totals[row].sum()),
-        "n_chose": int(trials.totals[row, -1]),
+        "n_chose": int(trials.totals[row, option]),
         "rival_claim": reading.theory(rival).claim,
     }

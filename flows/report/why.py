@@ -16,7 +16,13 @@ from lakatos.flows.branches.branch import find_record
 from lakatos.flows.errors import RunMissingError
 from lakatos.flows.report.by_experiment import LeaderOnExperiment, leader_by_experiment
 from lakatos.flows.report.formats import experiment_of_data_set
-from lakatos.flows.report.reader import RunReading, last_option, open_reading, shortened
+from lakatos.flows.report.reader import (
+    RunReading,
+    open_reading,
+    option_label,
+    shortened,
+    shown_option,
+)
 from lakatos.flows.report.theory_facts import favouring_trials
 from lakatos.flows.report.words import words_of
 from lakatos.flows.result import Result, Shown
@@ -320,7 +326,8 @@ def _theory(reading: RunReading, digest: Digest) -> str:
 
 def _option(reading: RunReading, trial: SupportingTrial) -> str:
     """The option whose shares are shown of a trial."""
-    return last_option(reading.domain, reading.trials(trial.experiment).n_options)
+    trials = reading.trials(trial.experiment)
+    return option_label(reading.domain, shown_option(trials.stimuli, trials.n_options))
 
 
 def _rests_on(n_responses: int, n_people: int, answerers: str, n_units: int | None = None) -> str:
@@ -417,13 +424,15 @@ def _carried(reading: RunReading, record: CampaignConcluded) -> Iterator[Support
     for item in favouring_trials(reading, record.leader, rival)[:MOST_TRIALS]:
         trials = reading.trials(item.experiment)
         counts = trials.totals[item.row]
+        option = shown_option(trials.stimuli, trials.n_options)
+        place = option if trials.n_options > 2 else -1
         yield SupportingTrial(
             item.experiment,
             item.row + 1,
             reading.domain.describe(trials.stimuli, item.row),
             int(counts.sum()),
-            float(counts[-1] / counts.sum()),
-            float(item.own[-1]),
-            float(item.other[-1]),
+            float(counts[option] / counts.sum()),
+            float(item.own[place]),
+            float(item.other[place]),
             item.nats,
         )

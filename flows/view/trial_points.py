@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lakatos.experiments.task import Trials
-from lakatos.flows.report.reader import UNREADABLE, ChoiceShares, last_option
+from lakatos.flows.report.reader import UNREADABLE, ChoiceShares, option_label
 from lakatos.flows.view.watch import RunMoment
 from lakatos.theories.engine.record import TheoryScored
 from lakatos.traces.digest import Digest
@@ -90,7 +90,8 @@ def trial_points(
         totals = np.asarray(trials.totals).sum(axis=1)
         for option in range(1 if trials.n_options == 2 else 0, trials.n_options):
             shares = ChoiceShares.of(trials, option)
-            rows = np.flatnonzero(~np.isnan(shares.share))
+            offered = trials.stimuli.available(trials.n_options)[:, option]
+            rows = np.flatnonzero(~np.isnan(shares.share) & offered)
             found += [
                 TrialPoint(
                     experiment=name,
@@ -109,7 +110,7 @@ def trial_points(
 
 def option_name(look: RunMoment, option: int) -> str:
     """Label of an option by its place."""
-    return last_option(look.domain, option + 1)
+    return option_label(look.domain, option)
 
 
 def choosable(look: RunMoment) -> list[Digest]:

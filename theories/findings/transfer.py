@@ -29,7 +29,7 @@ from lakatos.theories.engine.scoring.score import (
     paired_difference,
 )
 from lakatos.theories.errors import TheoryError
-from lakatos.theories.findings.generic_learners.completeness import completeness
+from lakatos.theories.findings.generic_learners.completeness import completeness, n_offered
 from lakatos.theories.findings.generic_learners.learners import ceiling_of_people, predict_left_out
 from lakatos.theories.language.theory import Theory
 from lakatos.traces.record import Record
@@ -107,8 +107,8 @@ class TransferScores(Record):
     lines: tuple[TransferLine, ...]
     """The theory in the ways of `WAYS` that the responses allow; the published theories, the best first; the learners;
     predictions from other participants' responses to the same trials; the best published theory, person by person."""
-    n_options: tuple[int, ...] = ()
-    """Of each experiment; absent in records of earlier versions."""
+    n_options: tuple[int | float, ...] = ()
+    """Offered in each experiment; absent in records of earlier versions."""
     failed: dict[str, str]
     """Published theories that do not run on these trials, and why."""
     left_out: str
@@ -201,7 +201,7 @@ def transfer(
         lines.append(TransferLine.of("noise", "other people's answers", RELEARNED, noise))
     scores = TransferScores(
         lines=(*lines, *textbook),
-        n_options=tuple(item.n_options for item in trials),
+        n_options=tuple(map(n_offered, trials)),
         failed=failed,
         left_out=left_out,
     )

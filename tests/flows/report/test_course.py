@@ -236,7 +236,7 @@ def test_filled_points_of_the_figure_are_the_frozen_predictions() -> None:
         frozen = {
             round(float(value), 9)
             for name in reading.state.experiments.collected
-            for value in reading.frozen(name)[theory][0]
+            for value in reading.frozen(name, 1)[theory][0]
         }
         later = next(
             name for name in reading.state.theories.pool if name not in reading.state.seeds

@@ -10,7 +10,7 @@ import pytest
 from lakatos.domains import DOMAINS
 from lakatos.flows.report.family_tree import origin
 from lakatos.flows.report.formats import edits_in_words
-from lakatos.flows.report.reader import last_option
+from lakatos.flows.report.reader import option_label
 from lakatos.flows.report.templating import with_minus
 from lakatos.flows.report.words import _SENTENCES, kind_words
 from lakatos.flows.run.summary import _frozen_score
@@ -50,7 +50,7 @@ def test_the_origin_of_a_theory_names_no_advocate() -> None:
     ("domain", "words"), [("multiattribute", "B"), ("intertemporal", "“later”")]
 )
 def test_options_that_are_words_stand_in_quotes(domain: str, words: str) -> None:
-    assert last_option(DOMAINS[domain], 2) == words
+    assert option_label(DOMAINS[domain], 1) == words
 
 
 def test_a_prediction_of_judges_is_not_called_a_verdict() -> None:

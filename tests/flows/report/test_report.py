@@ -29,8 +29,8 @@ from lakatos.flows.report.reader import (
     ChoiceShares,
     RunReading,
     clean,
-    last_option,
     open_reading,
+    option_label,
     shortened,
     wilson,
 )
@@ -758,9 +758,9 @@ def test_what_a_guess_scores_depends_on_the_number_of_options(
 
 
 def test_the_last_of_so_many_options_is_called_by_its_label_if_it_has_one() -> None:
-    assert last_option(DOMAINS["offers"], 3) == "C"
-    assert last_option(DOMAINS["multiattribute"], 2) == "B"
-    assert last_option(DOMAINS["learning"], 4) == "option 4"
+    assert option_label(DOMAINS["offers"], 2) == "C"
+    assert option_label(DOMAINS["multiattribute"], 1) == "B"
+    assert option_label(DOMAINS["learning"], 3) == "option 4"
 
 
 def test_wilson_interval_matches_the_published_value() -> None:

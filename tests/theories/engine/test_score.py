@@ -2,6 +2,7 @@
 
 import math
 import tracemalloc
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -384,6 +385,17 @@ class TestProportionError:
         assert correlation == pytest.approx(
             np.corrcoef([0.5, 0.0, 0.5, 0.2, 0.3, 0.5], [0.5, 0.25, 0.25, 0.0, 0.0, 1.0])[0, 1]
         )
+
+    def test_options_that_a_trial_does_not_offer_do_not_count(self):
+        people = trials_of([[[2, 2, 0], [1, 0, 3]]], pooled=True)
+        known = {"available": np.array([[1, 1, 0], [1, 1, 1]])}
+        people = replace(people, stimuli=Stimuli(known))
+        predicted = np.array([[0.25, 0.75, 0.0], [0.25, 0.25, 0.5]])
+        rows = [2 * 0.25**2 / 2, 2 * 0.25**2 / 3]
+        assert squared_errors(predicted, people) == pytest.approx(rows)
+        _, correlation = proportion_error(predicted, people)
+        pairs = [0.25, 0.75, 0.25, 0.25, 0.5], [0.5, 0.5, 0.25, 0.0, 0.75]
+        assert correlation == pytest.approx(np.corrcoef(*pairs)[0, 1])
 
     def test_of_two_options_is_that_of_the_second_whether_one_or_both_are_given(self):
         people = trials_of([[[3, 1], [0, 4]]], pooled=True)

@@ -9,7 +9,12 @@ import pytest
 
 from lakatos.experiments.task import Stimuli, Trials
 from lakatos.theories.engine.scoring.score import UnitScores
-from lakatos.theories.findings.generic_learners.completeness import completeness, regretted_trials
+from lakatos.theories.findings.generic_learners.completeness import (
+    completeness,
+    guessing,
+    n_offered,
+    regretted_trials,
+)
 
 
 def units(per_choice, n_choices=10.0) -> UnitScores:
@@ -26,6 +31,19 @@ def people(shares, n_people, n_each, rng, *, pooled=False) -> Trials:
     stimuli = Stimuli({"x": np.arange(n_trials, dtype=float)})
     who = np.zeros_like(person) if pooled else person
     return Trials("e", stimuli, who, trial, response, np.ones(len(trial)), pooled=pooled)
+
+
+def test_guessing_is_among_the_offered_options():
+    stimuli = Stimuli({"available": np.array([[1, 1, 1, 0], [1, 1, 0, 0]])})
+    response = np.array([0, 2, 1])
+    trials = Trials(
+        "e", stimuli, np.zeros(3, int), np.array([0, 0, 1]), response, np.ones(3), n_options=4
+    )
+    assert n_offered(trials) == pytest.approx(np.cbrt(3 * 3 * 2))
+    assert guessing([n_offered(trials), 4]) == pytest.approx(-(np.log(18) / 3 + np.log(4)) / 2)
+    every = Trials("e", Stimuli({"x": np.arange(2.0)}), np.zeros(3, int), np.array([0, 0, 1]), response,
+                   np.ones(3), n_options=4)  # fmt: skip
+    assert n_offered(every) == 4
 
 
 class TestCompleteness:

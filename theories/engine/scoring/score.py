@@ -434,7 +434,9 @@ def telling(shares: Array) -> Array:
 
 
 def squared_errors(predicted: Array, trials: Trials) -> Array:
-    """``(n_answered,)`` squared error of each answered trial's shares, averaged over the options of `telling`.
+    """``(n_answered,)`` squared error of each answered trial's shares, averaged over its options of `telling`.
+
+    Options that a trial does not offer do not count.
 
     Args:
         predicted: ``(n_trials, n_options)`` shares, or those of `telling` alone.
@@ -442,8 +444,15 @@ def squared_errors(predicted: Array, trials: Trials) -> Array:
     """
     answered = trials.totals.sum(axis=1) > 0
     shares = predicted if predicted.shape[-1] == 1 else telling(predicted)
-    apart = shares - telling(trials.proportions)
-    return (apart[answered] ** 2).mean(axis=-1)  # type: ignore[no-any-return]
+    errors = (shares - telling(trials.proportions))[answered] ** 2
+    return np.asarray(errors.mean(axis=-1, where=_offered(trials)[answered]))
+
+
+def _offered(trials: Trials) -> NDArray[np.bool_]:
+    """Which options of `telling` each trial offers."""
+    if trials.n_options == 2:
+        return np.ones((len(trials.stimuli), 1), dtype=bool)
+    return np.asarray(trials.stimuli.available(trials.n_options))
 
 
 def proportion_error(predicted: Array, trials: Trials) -> tuple[float, float | None]:
@@ -457,8 +466,9 @@ def proportion_error(predicted: Array, trials: Trials) -> tuple[float, float | N
         Mean squared error, and Pearson's r (None when either side is constant).
     """
     answered = trials.totals.sum(axis=1) > 0
-    p = telling(predicted[answered]).ravel()
-    q = telling(trials.proportions[answered]).ravel()
+    offered = _offered(trials)[answered]
+    p = telling(predicted[answered])[offered]
+    q = telling(trials.proportions[answered])[offered]
     error = float(np.mean(squared_errors(predicted, trials)))
     constant = len(p) < 2 or np.ptp(p) < TINY or np.ptp(q) < TINY
     return error, None if constant else float(np.corrcoef(p, q)[0, 1])

@@ -35,13 +35,27 @@ CHANCE = 2.5e-4
 LEAST_SHARE = 1e-3
 
 
-def guessing(n_options: Sequence[int]) -> float:
-    """Nats per choice of somebody who guesses, averaged over experiments with so many options."""
+def n_offered(trials: Trials) -> int | float:
+    """Options among which a response was given; the geometric mean over responses where trials offer some of them."""
+    each = trials.stimuli.available(trials.n_options).sum(axis=1)
+    if (each == trials.n_options).all():
+        return trials.n_options
+    return float(np.exp(np.average(np.log(each), weights=trials.totals.sum(axis=1))))
+
+
+def guessing(n_options: Sequence[int | float]) -> float:
+    """Mean log score (nats per response) of guessing among the offered options, averaged over experiments.
+
+    Args:
+        n_options: Of each experiment; see `n_offered`.
+    """
     return float(np.mean(-np.log(n_options)))
 
 
 def completeness(
-    theory: Sequence[UnitScores], ceiling: Sequence[UnitScores], n_options: Sequence[int]
+    theory: Sequence[UnitScores],
+    ceiling: Sequence[UnitScores],
+    n_options: Sequence[int | float],
 ) -> ScoreEstimate | None:
     """Share of a learner's gain over guessing that a theory has, too.
 
@@ -52,7 +66,7 @@ def completeness(
     Args:
         theory: Scores of each experiment.
         ceiling: Those of the learner, of the same units.
-        n_options: Of each experiment.
+        n_options: Of each experiment; see `n_offered`.
 
     Returns:
         The share, or None where the learner is not clearly better than guessing, or there are fewer than ten units.

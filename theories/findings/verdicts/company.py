@@ -30,6 +30,7 @@ from lakatos.theories.errors import TheoryError
 from lakatos.theories.findings.generic_learners.completeness import (
     completeness,
     guessing,
+    n_offered,
     regretted_trials,
 )
 from lakatos.theories.findings.generic_learners.learners import (
@@ -76,10 +77,10 @@ class CompanyAnswers:
         return self.unseen or self.learned
 
     @property
-    def n_options(self) -> list[int]:
-        """Number of options in each experiment, or data set, that is predicted."""
+    def n_options(self) -> list[int | float]:
+        """Number of offered options in each experiment, or data set, that is predicted."""
         wholes = left_out_with(self.experiments)
-        options = (item.n_options for item in self.scored)
+        options = map(n_offered, self.scored)
         return list(dict(zip(wholes, options, strict=True)).values())
 
     @property
@@ -296,7 +297,7 @@ def _line(
     scores: list[UnitScores],
     *,
     learner: list[UnitScores],
-    n_options: list[int],
+    n_options: list[int | float],
     people: Mapping[str, Prior] = MappingProxyType({}),
 ) -> TheoryCompleteness:
     share, score = completeness(scores, learner, n_options), mean_score(scores)
