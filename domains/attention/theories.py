@@ -164,10 +164,10 @@ GATHERS = (
     NEEDS_TIME,
 )
 FROM_BOTH = Wording(
-    clause="accumulate {far}more evidence if the distractor suggests the correct response",
-    clause_short="more",
-    opposite_clause="accumulate {far}less evidence if the distractor suggests the correct response",
-    opposite_short="less",
+    clause="accumulate evidence {far}more quickly if the distractor suggests the correct response",
+    clause_short="more quickly",
+    opposite_clause="accumulate evidence {far}more slowly if the distractor suggests the correct response",
+    opposite_short="more slowly",
     parameter="interference",
     unit=0.4,
     label="interference",
@@ -175,8 +175,8 @@ FROM_BOTH = Wording(
 )
 RACED = replace(
     FROM_BOTH,
-    clause="add {far}more evidence to the response that the distractor suggests",
-    opposite_clause="add {far}less evidence to the response that the distractor suggests",
+    clause="accumulate evidence {far}more quickly for the response that the distractor suggests",
+    opposite_clause="accumulate evidence {far}more slowly for the response that the distractor suggests",
 )
 
 
@@ -401,7 +401,7 @@ PATIENCE = (
         parameters={"meeting": log_uniform(0.3, 20.0, SECONDS, "when the bounds meet")},
         wording=Wording(
             clause="lower their decision bound steadily with time (to zero at {meeting} s)",
-            label="falling bounds",
+            label="collapsing bounds",
         ),
         source=HAWKINS,
     ),
@@ -417,7 +417,7 @@ PATIENCE = (
         },
         wording=Wording(
             clause=("lower their decision bound exponentially with time (half-life {halving} s)"),
-            label="early falling bounds",
+            label="early collapsing bounds",
         ),
         source=CHURCHLAND,
     ),
@@ -786,7 +786,7 @@ SEEDS: Mapping[str, tuple[str, Composition]] = {
         _composition("evidence from both", clearness="varying", habit="now this, now that"),
     ),
     "impatient": (
-        "Diffusion of falling bounds",
+        "Diffusion with collapsing bounds",
         _composition("evidence from both", patience="falling evenly"),
     ),
     "racing_diffusion": (

@@ -160,7 +160,7 @@ SOCIAL = (
             opposite_short="dislike it",
             parameter="care",
             unit=SHARE,
-            label="care",
+            label="altruism",
             opposite_label="spite",
         ),
         repairs=OTHERS,
@@ -217,8 +217,7 @@ BELIEF = (
         slot="belief",
         name="an opponent who thinks ahead",
         clause=(
-            "choose the row that is best against an opponent who expects them to take the row that pays more on "
-            "average"
+            "choose the row that is best against an opponent who replies best to the row that pays more on average"
         ),
         code="""
         strictness = parameters["other_strictness"]

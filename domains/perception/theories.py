@@ -276,7 +276,7 @@ PATIENCE = (
         "meeting",
         log_uniform(0.3, 40.0, SECONDS, "when the bounds meet"),
         "lower their decision bound steadily with time (to zero at {meeting} s)",
-        "falling bounds",
+        "collapsing bounds",
         HAWKINS,
     ),
     _patience(
@@ -426,7 +426,7 @@ LAPSE = (
 
 HEADS = (
     (("process:diffusion", "evidence:any strength"), "Diffusion whatever the strength"),
-    (("process:diffusion", "patience"), "Diffusion of falling bounds"),
+    (("process:diffusion", "patience"), "Diffusion with collapsing bounds"),
     (("process:diffusion", "variability"), "Diffusion with variability"),
     (("process:diffusion",), "Diffusion"),
     (("process:a race",), "Racing diffusion"),
@@ -479,7 +479,7 @@ SEEDS: Mapping[str, tuple[str, Composition]] = {
         _composition("a race without noise", variability="varying start"),
     ),
     "racing_diffusion": ("Racing diffusion", _composition("a race", variability="varying start")),
-    "collapsing": ("Diffusion of falling bounds", _composition(patience="falling evenly")),
+    "collapsing": ("Diffusion with collapsing bounds", _composition(patience="falling evenly")),
     "ratcliff": ("Diffusion of varying drift", _composition(variability="varying evidence")),
     "saturating_ddm": ("Diffusion with saturation", _composition(evidence="saturating")),
     "biased_start": ("Diffusion with a biased start", _composition(lean="one response")),

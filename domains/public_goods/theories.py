@@ -594,7 +594,7 @@ HEADS = (
     (("others:match a part", "habit"), "Partly matching habit"),
     (("others:inequity aversion", "habit"), "Inequity-averse habit"),
     (("others:match the average",), "Conditional cooperation"),
-    (("others:match a part",), "Imperfect cooperation"),
+    (("others:match a part",), "Proportional cooperation"),
     (("others:inequity aversion",), "Inequity aversion"),
     (("others:follow the lowest",), "Following the lowest"),
     (("others:follow the highest",), "Following the highest"),

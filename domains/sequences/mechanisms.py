@@ -288,7 +288,8 @@ FEATURE = (
         ("longest_run_share_difference", "longest_run_difference"), sd=3.0, limit=20.0, worth=2.0,
     ),
     _feature(
-        "balance", "-uneven", "share", "sequences with equally frequent letters", "balance",
+        "balance", "-uneven", "share", "sequences with equally frequent letters",
+        "letter frequencies",
         KAHNEMAN, ("imbalance_difference",), sd=3.0, limit=20.0, worth=2.0,
     ),
     _feature(

@@ -66,9 +66,9 @@ def kinds_of_trials(designs: Sequence[DesignChosen]) -> str:
     if rest:
         n_rest = sum(item.n_trials for item in rest)
         verb = "was" if n_rest == 1 else "were"
-        parts.append(
-            f"the remaining {n_rest} {verb} used in {_cycles([item.cycle for item in rest])}"
-        )
+        cycles = _cycles([item.cycle for item in rest])
+        who = f"the remaining {n_rest}" if parts else ("the only one" if n_rest == 1 else "all")
+        parts.append(f"{who} {verb} used in {cycles}")
     return in_a_list(parts)
 
 

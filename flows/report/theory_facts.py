@@ -111,7 +111,7 @@ def winner_facts(reading: RunReading) -> dict[str, Any] | None:
     known = reading.state.theories.checked[leader].record
     parts = [name for names in (theory.composition or {}).values() for name in names]
     details = [
-        item.text
+        item.statement
         for item in theory.account().clauses
         if item.is_detail and not item.idle and item.text not in theory.claim
     ]

@@ -421,7 +421,7 @@ def labels_in_order(head: str, clauses: Sequence[StatedClause]) -> list[str]:
     Left out are those that say again what the form's name says, those of clauses that the claim does not state, and
     those of two sides without a clear majority.
     """
-    words = set(re.findall(r"[\w-]+", head.casefold()))
+    words = _words_and_parts(head)
     stated = [item for item in _stated(clauses) if not (item.is_detail or item.is_even)]
     strong = [item for item in stated if not words & _words_of_labels(item)]
     strong.sort(key=lambda item: (item.of_some, -item.size))
@@ -429,7 +429,13 @@ def labels_in_order(head: str, clauses: Sequence[StatedClause]) -> list[str]:
 
 
 def _words_of_labels(clause: StatedClause) -> set[str]:
-    return set(f"{clause.wording.label} {clause.wording.opposite_label}".casefold().split())
+    return _words_and_parts(f"{clause.wording.label} {clause.wording.opposite_label}")
+
+
+def _words_and_parts(text: str) -> set[str]:
+    """Words of a text, and the parts of those with hyphens."""
+    folded = text.casefold()
+    return {*re.findall(r"[\w-]+", folded), *re.findall(r"\w+", folded)}
 
 
 def _stated(clauses: Sequence[StatedClause]) -> list[StatedClause]:

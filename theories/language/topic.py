@@ -47,6 +47,7 @@ TOPICS = {
     ("envy", "humility"): "being behind",
     ("guilt", "pride"): "being ahead",
     ("care", "spite"): "the other's payoff",
+    ("altruism", "spite"): "the other's payoff",
     ("caution", "recklessness"): "worst payoffs",
     ("efficiency", "inefficiency"): "largest sums",
     ("equal splits", "unequal splits"): "equality",

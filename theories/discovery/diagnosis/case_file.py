@@ -141,7 +141,7 @@ def diagnose(
         difference=difference.value,
         standard_error=difference.standard_error,
         tie=is_tie(difference),
-        claims=(*claims, _illustration(seen.sheet, leader, experiments, loser)),
+        claims=(*claims, *filter(None, [_illustration(seen.sheet, leader, experiments, loser)])),
         location=", ".join(dict.fromkeys(places))
         or "no single property of trials, participants or order",
         hypothesis=_hypothesis(loser.name, [item.check for item in found]),
@@ -522,8 +522,8 @@ def _illustration(
     leader: TheoryPredictions,
     experiments: Sequence[TrialFeatures],
     loser: TheoryPredictions,
-) -> DiagnosisClaim:
-    """The trial that favours the leader most over the loser."""
+) -> DiagnosisClaim | None:
+    """The trial that favours the leader most over the loser; None where both predict the same percentage on it."""
     # What the leader predicts for each trial, over its people.
     weights = np.exp(leader.log_weights)
     ahead = [
@@ -543,12 +543,15 @@ def _illustration(
     number = int(np.argmax([gain.max() for gain in rounded]))
     row = int(rounded[number].argmax())
     panel, where = sheet.panels[number], experiments[number]
+    predicted = [f"{value:.0%}" for value in (ahead[number][row], panel.mean[row, -1])]
+    if predicted[0] == predicted[1]:
+        return None
     share = float(sheet.observed[number].chosen[0, row] / panel.n_answers[row])
     return DiagnosisClaim(
         text=f"the trial that most favours {leader.name} is trial {row + 1} of "
         f"{experiment_in_words(panel.trials.experiment)}: {sheet.option} was chosen in {share:.0%} of responses; "
-        f"estimated from these responses, {leader.name} predicts {ahead[number][row]:.0%} and {loser.name} "
-        f"{panel.mean[row, -1]:.0%}",
+        f"estimated from these responses, {leader.name} predicts {predicted[0]} and {loser.name} "
+        f"{predicted[1]}",
         feature="",
         effect=float(gains[number][row]),
         z=0.0,

@@ -87,7 +87,9 @@ def _others(
     others.sort(key=lambda item: len(set(item.parameters) - own))
     for other in others[:MOST_OTHERS]:
         slots = dict(whole.slots) | {part.slot: (*rest, other.name)}
-        yield other.claim, Composition(slots, whole.priors)
+        has_subject = any(wording.subject for wording in other.wordings)
+        words = other.claim if has_subject else f"they {other.claim}"
+        yield words, Composition(slots, whole.priors)
 
 
 def without_turns(theory: Theory, grammar: Grammar) -> Theory:
@@ -202,7 +204,7 @@ def _tried(
     size = _largest(changes)
     typical = float(np.mean([np.abs(change).mean() for change in changes]))
     stated = clause.statement
-    where = f"if instead they {other}," if other else "without it"
+    where = f"if instead {other}," if other else "without it"
     words = f"the claim says: {stated}; {where}"
     if size < LEAST:
         sentence = f"{words} no probability changes here."
