@@ -9,6 +9,7 @@ from lakatos.flows.report.reader import RunReading, clean, mean_ceiling, open_pa
 from lakatos.flows.roles.failures import silence
 from lakatos.flows.run.records import ENDED_AS_SET, AnalysesNoted, CodeAccepted
 from lakatos.flows.run.run import code_changes_in_words
+from lakatos.flows.run.source import hidden_rule, hidden_theory
 from lakatos.flows.stages.verdict.unmeasured import say_of_memorising
 from lakatos.traces.wording import in_a_list, plural
 
@@ -57,11 +58,27 @@ def _limits_of_models(reading: RunReading) -> list[str]:
     ]
 
 
+def _recovery(reading: RunReading) -> str:
+    """Whether the leading theory has the form of the hidden rule; random choices are no part of a form."""
+    leader = reading.leader
+    if leader is None:
+        return ""
+    known, hidden = reading.theory(leader).composition, hidden_theory(reading.config).composition
+    if known is None or hidden is None:
+        return ""
+    forms = [
+        {slot: sorted(names) for slot, names in own.items() if names and slot != "lapse"}
+        for own in (known, hidden)
+    ]
+    form = "this form" if forms[0] == forms[1] else "another form"
+    return f" This rule is “{hidden_rule(reading.config)}”, and the leading theory has {form}."
+
+
 def _limits_of_people(reading: RunReading) -> list[str]:
     if reading.simulated:
         return [
-            "No person took part. A computer generated the responses from a hidden rule, so the result shows whether "
-            "the laboratory recovered this rule in this run. It is not evidence about human behaviour."
+            f"No person took part. A computer generated the responses from a hidden rule.{_recovery(reading)} It is "
+            "not evidence about human behaviour."
         ]
     if reading.model:
         return [

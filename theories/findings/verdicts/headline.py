@@ -123,15 +123,18 @@ def headline(
     words = ratio_in_words(left)
     if verdict == "nothing_left" and behind:
         return f"{leader} predicts better than {behind}, and these data give no evidence of a misfit: {words}."
+    others = f" and {plural(n_others, 'other theory', 'other theories')}" if n_others else ""
+    undecided = f"Undecided: {leader} was not shown to predict better than {published}{others}"
+    if verdict == "nothing_left" and leader != published:
+        return f"{undecided}; these data give no evidence of its misfit: {words}."
     if verdict == "nothing_left":
-        return f"These data give no evidence of a misfit of {leader}: {words}."
+        best, these = (
+            ("No theory was shown to predict best, and ", "these") if n_others else ("", "These")
+        )
+        return f"{best}{these} data give no evidence of a misfit of {leader}: {words}."
     if verdict == "published":
         if leader == published:
             return f"No theory was shown to predict better than {published}; {words}{rest}."
-        others = f" and {plural(n_others, 'other theory', 'other theories')}" if n_others else ""
-        return (
-            f"Undecided: {leader} was not shown to predict better than {published}{others}; "
-            f"{ratio_in_words(left, leader)}{rest}."
-        )
+        return f"{undecided}; {ratio_in_words(left, leader)}{rest}."
     others = "published one" if is_ahead_of_published else "initial theory"
     return f"{leader}, a new theory, predicts better than every {others}; {words}{rest}."

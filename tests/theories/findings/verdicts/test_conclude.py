@@ -248,7 +248,8 @@ def test_the_verdict_names_the_leader_the_decisive_rival_and_why_it_ended(
     assert found.stop == "cycles"
     leader = evidence.theories.name(found.leader)
     assert found.verdict == "nothing_left"
-    assert found.headline.startswith(f"These data give no evidence of a misfit of {leader}")
+    assert found.headline.startswith(f"Undecided: {leader} was not shown to predict better than ")
+    assert "these data give no evidence of its misfit: its misfit ratio" in found.headline
     assert found.text.startswith(
         f"{found.headline} There is no clear evidence that {leader} predicts"
     )

@@ -79,6 +79,17 @@ def test_each_verdict_is_one_sentence_with_what_is_left() -> None:
         "These data give no evidence of a misfit of Sum: its misfit ratio on the presented trials is 1.10 "
         "(1 is expected if the theory is true; 90% interval 0.80 to 1.60)."
     )
+    no_misfit = (
+        "its misfit ratio on the presented trials is 1.10 (1 is expected if the theory is true; 90% interval 0.80 to "
+        "1.60)."
+    )
+    assert headline("nothing_left", "Sum", "Sum", NOTHING, [], n_others=2) == (
+        f"No theory was shown to predict best, and these data give no evidence of a misfit of Sum: {no_misfit}"
+    )
+    assert headline("nothing_left", "New", "Sum", NOTHING, [], n_others=1) == (
+        "Undecided: New was not shown to predict better than Sum and 1 other theory; these data give no evidence of "
+        f"its misfit: {no_misfit}"
+    )
     behind = "Count, the closest initial theory"
     assert headline("nothing_left", "Sum", "Sum", NOTHING, [], behind=behind) == (
         "Sum predicts better than Count, the closest initial theory, and these data give no evidence of a misfit: its "
