@@ -8,6 +8,7 @@ stand beside them. Categories are counted from "surely new".
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import permutations
 from typing import Any
 
@@ -225,6 +226,7 @@ def _categories(
     column = str(columns.stimulus["confidence"])
     n_said = columns.stimulus.get("categories")
     sureness, n_levels = _ratings(cells, column, MOST, notes, n_said and n_said / 2)
+    _refuse_ratings_as_sureness(sureness, place, cells, columns)
     _check_sureness(sureness, place == old, cells, columns, notes)
     return np.where(place == 1, n_levels + sureness, n_levels - 1 - sureness), 2 * n_levels
 
@@ -405,6 +407,25 @@ def _check_people(
     )
 
 
+def _refuse_ratings_as_sureness(
+    sureness: Array, place: Array, cells: RowCells, columns: AnswerColumns
+) -> None:
+    """Refuse a scale from surely new to surely old that is read as sureness beside the response that follows from it.
+
+    Raises:
+        TrialsError: Each response has levels of its own, all below those of the other one.
+    """
+    new, old = (np.unique(sureness[place == said]) for said in (0, 1))
+    if min(len(new), len(old)) < 2 or not (new[-1] < old[0] or old[-1] < new[0]):
+        return
+    column = str(columns.stimulus["confidence"])
+    raise TrialsError(
+        f"{cells.name}: {columns.response} follows from {column}, whose levels of one response are all below those of "
+        f"the other one. So {column} is a scale from surely new to surely old, and no sureness of either response. "
+        f"Read it as the response: --column response={column} --column confidence="
+    )
+
+
 def _check_sureness(
     sureness: Array, is_right: Array, cells: RowCells, columns: AnswerColumns, notes: list[str]
 ) -> None:
@@ -476,10 +497,7 @@ def recognise(table: TableSignature) -> Reading | None:
     rating = next((own for own in ratings if own.name == table.response), None)
     rating = rating or (ratings[0] if len(ratings) == 1 else None)
     if rating is not None and (decision is None or is_function_of(decision, rating)):
-        code, notes = _code_of_ratings(rating, old)
-        if not code and rating.is_whole:
-            stimulus["categories"] = int(np.nanmax(rating.values) + (np.nanmin(rating.values) == 0))
-        return Reading(stimulus, tuple(shown), response=rating.name, responses=code, notes=notes)
+        return _rated(rating, old, Reading(stimulus, tuple(shown)))
     if decision is None:
         return None
     if decision is judged and any(_is_other_response(own, item, judged, table) for own in rest):
@@ -507,14 +525,34 @@ def _of_two_kinds(table: TableSignature) -> Reading | None:
     ((item, said),) = pairs
     new, old = sorted(item.distinct)
     strength = _strength_column(table, item)
-    stimulus = {"item": item.name} | _confidence(ratings[0])
-    return Reading(
-        stimulus | ({"strength": strength} if strength else {}),
+    reading = Reading(
+        {"item": item.name} | ({"strength": strength} if strength else {}),
         (item.name, *([strength] if strength else [])),
-        response=said.name,
-        responses={new.casefold(): 0, old.casefold(): 1},
         recode={item.name: {new: "new", old: "old"}},
         notes=(f"{item.name}: {old} counts as old (a signal) and {new} as new (noise)",),
+    )
+    if is_function_of(said, ratings[0]):
+        return _rated(ratings[0], item.cells == old, reading)
+    return replace(
+        reading,
+        stimulus=reading.stimulus | _confidence(ratings[0]),
+        response=said.name,
+        responses={new.casefold(): 0, old.casefold(): 1},
+    )
+
+
+def _rated(rating: ColumnSignature, old: Array, reading: Reading) -> Reading:
+    """The reading with ratings from surely new to surely old as responses."""
+    code, notes = _code_of_ratings(rating, old)
+    stimulus = dict(reading.stimulus)
+    if not code and rating.is_whole:
+        stimulus["categories"] = int(np.nanmax(rating.values) + (np.nanmin(rating.values) == 0))
+    return replace(
+        reading,
+        stimulus=stimulus,
+        response=rating.name,
+        responses=code,
+        notes=(*reading.notes, *notes),
     )
 
 

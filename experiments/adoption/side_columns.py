@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
@@ -309,8 +309,8 @@ def check_crossed(
 ) -> None:
     """Question a column of two cells, which nothing reads, that may say where an option stood.
 
-    It comes and goes within participants, and responses follow what options offer, or rewards, only if compared with
-    it; or else, where rewards are learned, its name and cells say places, as the response does.
+    Responses follow what options offer, or rewards, only if compared with it; or else, where rewards are learned, its
+    name and cells say places, as the response does. Beside rewards it comes and goes within participants.
     """
     response, reward = columns.response, columns.feedback.get("reward", "")
     is_read = {SIDE, SHOWN, "second_choice", "stage"} & set(columns.stimulus) or "==" in response
@@ -322,7 +322,8 @@ def check_crossed(
         said = sorted(set(frame[name].str.strip()) - {""})
         if len(said) != 2 or set(words_of(name)) & (JUDGED | JUDGING):
             continue
-        if not is_mixed(cells.text(name), participant):
+        is_steady = not is_mixed(cells.text(name), participant)
+        if is_steady and reward:
             continue
         side = SideColumn(name, {said[0]: 0, said[1]: 1})
         same = set(said) == set(frame[response].str.strip()) - {""}
@@ -348,6 +349,9 @@ def check_crossed(
                 f"where.{name}={gained}, or write losses as negative amounts in the file",
             )
             continue
+        if is_steady:
+            _question_steady(cells, columns, side, notes)
+            continue
         recode = f" (after recode.{name}=... with the cells of {response})" if not same else ""
         question(
             columns,
@@ -356,6 +360,30 @@ def check_crossed(
             f"{cells.name}: {name} ({', '.join(said)}), which is not read, seems to say where an option stood, and "
             f"{response} where the chosen one stood. Say --column 'response={response} == {name}'{recode}",
         )
+
+
+def _question_steady(
+    cells: RowCells, columns: AnswerColumns, side: SideColumn, notes: list[str]
+) -> None:
+    """Question a column that is the same in all rows of a participant and changes what responses mean."""
+    name, response = side.name, columns.response
+    coded = [
+        [cell for cell, place in own.items() if place == wanted]
+        for own, wanted in product((side.on_left, columns.responses), (0, 1))
+    ]
+    ((first,), (second,)), (zero, one) = coded[:2], coded[2:]
+    meant = ((first, zero[0]), (second, one[0]))
+    recode = ", ".join(
+        " = ".join(json.dumps(cell, ensure_ascii=False) for cell in pair) for pair in meant
+    )
+    question(
+        columns,
+        notes,
+        "unread_column",
+        f"{cells.name}: responses go the opposite way for participants with {second} in {name}, which is not read, as "
+        "where keys or places were exchanged between participants. Compare the two: --column "
+        f"'recode.{name}={{{recode}}}' --column 'response={response} == {name}', without options for cells of {response}",
+    )
 
 
 def check_properties(

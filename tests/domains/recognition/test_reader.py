@@ -195,6 +195,26 @@ def test_a_rating_that_contains_the_decision_is_the_response():
     assert (found.mapping.response, found.mapping.stimulus) == ("rating", {"item": "item_type"})
 
 
+@pytest.mark.parametrize("is_turned", [False, True])
+def test_a_scale_from_new_to_old_beside_the_same_words_for_items_and_responses_is_the_response(
+    is_turned: bool,
+):
+    frame = ratings()
+    said = np.where(frame["rating"] > 3, "old", "new")
+    own = 7 - frame["rating"] if is_turned else frame["rating"]
+    two = frame.assign(judgment=said, rating=own)
+    assert described(two).mapping.response == "rating"
+    assert (categories(only(two)) == categories(only(frame))).all()
+
+
+def test_a_scale_from_new_to_old_is_refused_as_the_sureness_of_a_response():
+    frame = ratings()
+    two = frame.assign(judgment=np.where(frame["rating"] > 3, "old", "new"))
+    columns = {"response": "judgment", "stimulus": {"confidence": "rating"}}
+    with pytest.raises(TrialsError, match=r"judgment follows from rating, .* no sureness"):
+        lakatos.adopt(two, "recognition", columns)
+
+
 def test_weak_and_strong_items_beside_new_ones_have_strengths():
     frame = ratings()
     strong = np.arange(len(frame)) % 2 == 0

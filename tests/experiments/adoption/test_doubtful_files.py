@@ -184,6 +184,24 @@ def test_a_column_of_any_name_is_questioned_if_responses_follow_offers_only_with
     assert only(read(frame.assign(cfg=cfg))).response.tolist() == later.tolist()
 
 
+def test_keys_that_were_exchanged_between_participants_are_questioned_with_the_column_that_says_so(
+    rng: np.random.Generator,
+) -> None:
+    frame = delays(rng).frame
+    later = frame["choice"].to_numpy()
+    half = pd.factorize(frame["subject"])[0] % 2
+    keys = np.array(["f", "j"])[later ^ half]
+    pressed = frame.assign(choice=keys, mapping=np.array(["j is later", "f is later"])[half])
+    said: dict[str, Any] = {"response": "choice", "responses": {"f": 0, "j": 1}}
+    with pytest.raises(ImplausibleError, match=r"opposite way .* in mapping, .*unread_column"):
+        read(pressed, **said)
+    meant = {"mapping": {"j is later": "j", "f is later": "f"}}
+    found = read(pressed, response="choice == mapping", recode=meant)
+    assert only(found).response.tolist() == later.tolist()
+    groups = frame.assign(choice=np.array(["f", "j"])[later], mapping=half)
+    assert only(read(groups, **said)).response.tolist() == later.tolist()
+
+
 # Rewards in two parts -----------------------------------------------------------------------------
 
 
