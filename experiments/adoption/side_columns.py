@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lakatos.experiments.adoption.mapping import AnswerColumns, leaves_of
-from lakatos.experiments.adoption.names import JUDGING, PLACE_WORDS, words_of
+from lakatos.experiments.adoption.names import JUDGING, PLACE_WORDS, column_option, words_of
 from lakatos.experiments.adoption.option_code import (
     MOST_MISSED,
     SWAPPED,
@@ -200,7 +200,7 @@ def guessed_side(
 
 
 def _options_said(cells: Sequence[str]) -> str:
-    return " ".join(f"--column responses.{cell}={place}" for place, cell in enumerate(cells))
+    return " ".join(column_option(f"responses.{cell}={place}") for place, cell in enumerate(cells))
 
 
 def _common_cells(cells: pd.Series) -> set[str]:
@@ -382,7 +382,8 @@ def _question_steady(
         "unread_column",
         f"{cells.name}: responses go the opposite way for participants with {second} in {name}, which is not read, as "
         "where keys or places were exchanged between participants. Compare the two: --column "
-        f"'recode.{name}={{{recode}}}' --column 'response={response} == {name}', without options for cells of {response}",
+        f"'recode.{name}={{{recode}}}' --column 'response={response} == {name}', without options for cells of "
+        f"{response}",
     )
 
 
