@@ -70,6 +70,8 @@ def columns_of_options(options: Sequence[str] | None) -> dict[str, Any]:
         except ValueError:
             value = text
         first, _, rest = key.partition(".")
+        if len(rest) > 2 and rest[0] == rest[-1] == '"':  # as a study writes a key with spaces
+            rest = rest[1:-1]
         if key == "accept" and isinstance(value, str):  # may be said several times
             found[key] = [*found.get(key, ()), value]
             continue

@@ -22,7 +22,7 @@ from lakatos.domains.recognition.task import MOST, categories_of, recognition_tr
 from lakatos.experiments.adoption.layouts import NeededParts, Reading, StimulusLayout
 from lakatos.experiments.adoption.left_out import RowsLeftOut
 from lakatos.experiments.adoption.mapping import AnswerColumns
-from lakatos.experiments.adoption.names import ERRORS, words_of
+from lakatos.experiments.adoption.names import ERRORS, column_option, words_of
 from lakatos.experiments.adoption.plausible import (
     FEWEST,
     check_marks,
@@ -322,7 +322,8 @@ def _check_responses(
     if _standard_errors(1.0 * place, old) < -LARGEST_REVERSAL:
         means = [float(place[old == kind].mean()) for kind in (1, 0)]
         turned = " ".join(
-            f"--column responses.{cell}={n - 1 - own}" for cell, own in columns.responses.items()
+            column_option(f"responses.{cell}={n - 1 - own}")
+            for cell, own in columns.responses.items()
         )
         other = f"--column 'response=NUMBER - {columns.response}' (the lowest and the highest rating together)"
         question(
@@ -351,7 +352,9 @@ def _question_half_a_scale(
         few = 2 <= len(shares) <= MOST_JUDGMENTS
         if few and _standard_errors(judged, old) > LARGEST_REVERSAL and not is_old.all():
             code = {cells.text(name)[said == cell][0]: int(is_old[cell]) for cell in shares.index}
-            own = " ".join(f"--column responses.{cell}={place}" for cell, place in code.items())
+            own = " ".join(
+                column_option(f"responses.{cell}={place}") for cell, place in code.items()
+            )
             fewer = " --column categories=" if "categories" in columns.stimulus else ""
             advice = f"--column response={name} {own}{fewer}"
             break

@@ -53,6 +53,7 @@ from lakatos.experiments.adoption.option_kind import (
     refuse_places,
 )
 from lakatos.experiments.adoption.plausible import (
+    FEWEST,
     check_amounts,
     check_begins_anew,
     check_cells,
@@ -93,7 +94,7 @@ from lakatos.experiments.adoption.row_order import (
     with_time_stamp,
 )
 from lakatos.experiments.adoption.row_words import rows_named
-from lakatos.experiments.adoption.shown_stimuli import with_chosen_stimuli
+from lakatos.experiments.adoption.shown_stimuli import stimuli_in_sets, with_chosen_stimuli
 from lakatos.experiments.adoption.side_columns import (
     SIDE,
     check_crossed,
@@ -103,6 +104,7 @@ from lakatos.experiments.adoption.side_columns import (
     refuse_unread_sides,
     with_chosen_options,
 )
+from lakatos.experiments.adoption.signatures import begins_anew, table_signature
 from lakatos.experiments.adoption.step_cells import (
     number_of_options,
     size_of_rewards,
@@ -129,7 +131,7 @@ from lakatos.experiments.adoption.wide_rows import (
 from lakatos.experiments.answer_scale import in_window, scale_of
 from lakatos.experiments.errors import ExperimentError, StimuliError, TrialsError
 from lakatos.experiments.task import Domain, Stimuli, Trials
-from lakatos.traces.wording import in_a_list
+from lakatos.traces.wording import in_a_list, plural
 
 Array = NDArray[Any]
 SETTINGS = {"delay_unit", "amount_unit", "options", "x_range", "y_range", "go", SIDE}
@@ -263,7 +265,7 @@ def _adopted(
     table = with_joined_participant(table, columns.participant)
     table, columns = _with_one_participant(table, columns, notes)
     _check_zero(table, columns)
-    _check_answered(columns, domain, table.columns)
+    _check_answered(columns, domain, table)
     left_out = RowsLeftOut()
     rows = replace(table, frame=chosen_rows(table, columns, left_out), notes=())
     if not columns.wide and items is None:
@@ -371,6 +373,29 @@ NOBODY_NAMED = (
 )
 
 
+def _nobody_named(frame: pd.DataFrame) -> str:
+    """What to do where no column names participants, who may have been pasted below one another."""
+    name, n_times = _beginning_anew(frame)
+    if not name:
+        return NOBODY_NAMED
+    return (
+        f"As {name} begins anew {plural(n_times, 'time')}, rows of {n_times + 1} participants may stand below one "
+        "another: add a column that names the participant in each row, or give the folder of their files in place of "
+        f"this one. {NOBODY_NAMED}"
+    )
+
+
+def _beginning_anew(frame: pd.DataFrame) -> tuple[str, int]:
+    """The column of numbers that begins anew least often, and how often it does; empty without any."""
+    counts = {
+        own.name: int((np.diff(own.values) <= 0).sum())
+        for own in table_signature(frame, {}).columns.values()
+        if begins_anew(own)
+    }
+    name = min(counts, key=lambda own: counts[own], default="")
+    return name, counts.get(name, 0)
+
+
 def _with_one_participant(
     table: AnswerTable, columns: AnswerColumns, notes: list[str]
 ) -> tuple[AnswerTable, AnswerColumns]:
@@ -384,8 +409,10 @@ def _with_one_participant(
         for n in ("participant", "the participant", "the only participant")
         if n not in table.columns
     )
+    column, n_times = _beginning_anew(table.frame)
+    anew = f", although {column} begins anew {plural(n_times, 'time')}" if column else ""
     notes.append(
-        f"accepted ({ONE_PARTICIPANT}): all {len(table.frame):,} rows are of one participant"
+        f"accepted ({ONE_PARTICIPANT}): all {len(table.frame):,} rows are of one participant{anew}"
     )
     made = replace(table, frame=table.frame.assign(**{name: "1"}))
     return made, columns.model_copy(update={"participant": name})
@@ -696,7 +723,7 @@ def _check_unread_parts(
 
 
 def _check_nothing_open(
-    meanings: Mapping[str, Any], domain: Domain, names: Sequence[str] = ()
+    meanings: Mapping[str, Any], domain: Domain, names: Sequence[str] = (), nobody: str = ""
 ) -> None:
     """Refuse meanings of columns of which some are still a question, with one command that answers all of them."""
     told = {key: value for key, value in meanings.items() if not isinstance(value, Mapping)}
@@ -719,7 +746,7 @@ def _check_nothing_open(
         f"section participants.columns in place of {OPEN_QUESTION!r}, or say {options} "
         f"({words + '; ' if words else ''}columns= in Python)."
         + (f" Columns that mean nothing yet are {', '.join(free)}." if free else "")
-        + (f" {NOBODY_NAMED}" if "participant" in still_open else "")
+        + nobody
     )
 
 
@@ -748,19 +775,23 @@ def _without_questions(value: Any, instead: Any) -> Any:
     return instead if value == OPEN_QUESTION else value
 
 
-def _check_answered(columns: AnswerColumns, domain: Domain, names: Sequence[str]) -> None:
-    """Refuse a mapping that leaves something open, given the names of the columns that there are."""
+def _check_answered(columns: AnswerColumns, domain: Domain, table: AnswerTable) -> None:
+    """Refuse a mapping of a table that leaves something open."""
+    names: Sequence[str] = table.columns
     _check_parts(columns, domain)
     patterns = [own for own in columns.wide.split(",") if NUMBER in own]
     wide = [own.partition(NUMBER) for own in patterns]
     names = [n for n in names if not any(n.startswith(a) and n.endswith(b) for a, _, b in wide)]
     names += [stem_of(own, {}) for own in patterns]
-    _check_nothing_open(columns.model_dump(), domain, names)
+    nobody = ""
+    if not columns.is_pooled and columns.participant in ("", OPEN_QUESTION):
+        nobody = f" {_nobody_named(table.frame)}"
+    _check_nothing_open(columns.model_dump(), domain, names, nobody)
     if not columns.is_pooled and not (columns.participant and (columns.response or columns.wide)):
         raise TrialsError(
             "name the columns 'participant' and 'response' (--column participant=COLUMN --column response=COLUMN), or "
             "'count' with 'share', or 'counts', where the file holds no single answers (participants.columns)."
-            + ("" if columns.participant else f" {NOBODY_NAMED}")
+            + nobody
         )
     scale = scale_of(domain)
     if scale is not None and columns.is_pooled:
@@ -959,6 +990,7 @@ def _with_code(
     if scale := scale_of(domain):
         is_timed, signed = scale.kind == "timed", "strength" in known_layout(domain).parts
         return (with_answer_code(cells, columns, notes, signed=signed) if is_timed else columns), ""
+    columns = _with_options_of_experiments(cells, columns, domain, notes)
     n_options = number_of_options(columns, domain)
     if n_options == 2 and not columns.is_pooled:
         refuse_roles(cells, columns)
@@ -989,6 +1021,44 @@ def _with_code(
     else:
         code = layout.code(columns.response, sorted(set(cells.text(columns.response)) - {""}))
     return columns.model_copy(update={"responses": code}), ""
+
+
+def _with_options_of_experiments(
+    cells: RowCells, columns: AnswerColumns, domain: Domain, notes: list[str]
+) -> AnswerColumns:
+    """The mapping with the options of each experiment, where responses name others in each of them.
+
+    Raises:
+        ImplausibleError: Options would be offered in experiments in which nobody chose them.
+    """
+    sets, response = columns.experiment, columns.response
+    is_free = counts_options(domain) and domain.sequential and "payoff" not in columns.stimulus
+    if not is_free or not sets or response not in cells.frame.columns:
+        return columns
+    told = [response, *(own for own in columns.feedback.values() if own in cells.frame.columns)]
+    frame = cells.frame[(cells.frame[told] != "").all(axis=1).to_numpy()][[sets, response]]
+    own = frame.groupby(sets, sort=True)[response].agg(["nunique", "size"])
+    if not len(own) or frame[response].nunique() == own["nunique"].max():
+        return columns
+    n_options = int(own["nunique"].max())
+    code = stimuli_in_sets(frame, response, sets, n_options) if n_options > 1 else {}
+    if code:
+        said = frame.drop_duplicates().groupby(sets, sort=True)[response]
+        named = "; ".join(f"{name}: {', '.join(sorted(own))}" for name, own in list(said)[:3])
+        notes.append(f"each {sets} has its own {n_options} options ({named})")
+        stimulus = {**columns.stimulus, "options": n_options}
+        return columns.model_copy(update={"responses": code, "stimulus": stimulus})
+    n_all = frame[response].nunique()
+    if (own["size"] >= FEWEST * n_all).any():
+        question(
+            columns,
+            notes,
+            "one_set_of_options",
+            f"{cells.name}: {n_all} different cells stand in {response}, and no {sets} has all of "
+            "them, while all would be offered in each. Leave out rows with options that are in several sets (--column "
+            "where.COLUMN=CELL), or write into a column which option of its set was chosen, from 1",
+        )
+    return columns
 
 
 # Trials ---------------------------------------------------------------------------------------

@@ -55,8 +55,10 @@ def chosen_rows(
         wanted = {whole(word) for word in said}
         is_in = cells.is_in(column, wanted, lambda cell: whole(cell.strip()))
         rows = table.frame[kept & ~is_in]
+        left = sorted(set(rows[column].str.strip()))
+        words, negation = (left, "") if len(left) < len(said) else (said, "not ")
         others.add(
-            f"{column} is not {' or '.join(word or 'empty' for word in said)}",
+            f"{column} is {negation}{' or '.join(word or 'empty' for word in words)}",
             recoded_cells(rows, columns),  # with the conditions that the rows that count have
             rows.index.to_numpy(),
             is_trial=False,

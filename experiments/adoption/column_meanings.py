@@ -13,9 +13,9 @@ from lakatos.experiments.adoption.cell_units import has_units
 from lakatos.experiments.adoption.mapping import AnswerColumns
 from lakatos.experiments.adoption.names import CHOICES, words_of
 from lakatos.experiments.adoption.signatures import (
-    ITEMS,
-    SCHEDULES,
+    STEPS,
     ColumnSignature,
+    changes_by_step,
     counts_choices,
     counts_up,
     is_fixed_within,
@@ -28,7 +28,7 @@ from lakatos.experiments.adoption.tables import numbers_of, places_of
 
 NAMES: dict[str, str] = {
     "participant": "participant subject subj sub pid person worker ppt ppn prolific responder respondent user vp vpn "
-    "versuchsperson proband probandin teilnehmer teilnehmerin id file",
+    "versuchsperson proband probandin teilnehmer teilnehmerin id file filename",
     "response": "response choice choose chosen chose chooses resp answer decision action key keys pick picked accept "
     "accepted gamble gambled prediction predicted passed gave sent wahl antwort arm deck r",
     "response_time": "rt latency reaction reaktionszeit",
@@ -41,7 +41,7 @@ NAMES: dict[str, str] = {
 """Words of columns' names that suggest a meaning, the most telling first."""
 ONE_OF_SEVERAL = "participant?"
 """Meaning of each of several columns that may name participants."""
-WEAK = {"id", "file", "r"}
+WEAK = {"id", "file", "filename", "r"}
 """Words that suggest a meaning only where values speak for it too, or where the name is nothing else."""
 PRACTICE = {
     "practice",
@@ -58,10 +58,6 @@ SUMMARIES = {"avg", "average", "mean", "median", "cum", "cumul", "cumulative", "
 """Words in names of columns that sum up several responses, and so are no response, time or reward of one."""
 IDENTIFIERS = {"id", "ids", "pid", "code", "number", "num", "nr", "no"}
 """Words in names of columns that name participants, beside those such as ``Participant Status``."""
-OF_TRIALS = {
-    "trial", "stimulus", "stim", "image", "step", "event", "condition", "group", *ITEMS, *SCHEDULES
-}  # fmt: skip
-"""Words in names of columns of identifiers that are not those of participants."""
 OF_EXPERIMENTS = {"experiment", "study", "exp"}
 """Words in names of columns of experiments; other columns tell experiments apart where participants are in one each."""
 TIMED = {"response", "reaction", "decision", "choice"}
@@ -151,11 +147,21 @@ def summary_of(frame: pd.DataFrame, name: str) -> ColumnSummary:
     )
 
 
-def meanings_of(frame: pd.DataFrame, summaries: Sequence[ColumnSummary]) -> dict[str, str]:
-    """The meaning that each column's name suggests; each meaning goes to the column whose name tells it best."""
+def meanings_of(
+    frame: pd.DataFrame, summaries: Sequence[ColumnSummary], made: Sequence[str] = ()
+) -> dict[str, str]:
+    """The meaning that each column's name suggests; each meaning goes to the column whose name tells it best.
+
+    Args:
+        frame: Cells as text.
+        summaries: Of its columns.
+        made: Columns that number lists of the file, each of which may be of one participant.
+    """
     found: dict[str, str] = {}
     counts: list[str] = []
     names = set(without_practice(frame).columns)
+    is_weak = any(set(words_of(item.name)) & WEAK for item in summaries)
+    columns = table_signature(frame, {}, participant="nobody").columns if is_weak else {}
     has_ids = any(_is_id_of_rows(item, len(frame)) for item in summaries)
     for meaning, words in NAMES.items():
         ranked = []
@@ -164,6 +170,9 @@ def meanings_of(frame: pd.DataFrame, summaries: Sequence[ColumnSummary]) -> dict
             hits = [place for place, word in enumerate(words.split()) if _names_it(said, word)]
             if hits and meaning == "response" and _counts_rows(frame, found, item):
                 counts, hits = [*counts, item.name], []
+            if meaning == "participant":
+                named = [(place, words.split()[place]) for place in hits]
+                hits = [place for place, own in named if _names_people(item.name, own, columns)]
             if meaning == "response_time" and "time" in said and TIMED & set(said):
                 hits = [0]
             if hits and item.name not in found and item.name in names and _can_be(item, meaning):
@@ -181,7 +190,7 @@ def meanings_of(frame: pd.DataFrame, summaries: Sequence[ColumnSummary]) -> dict
             found[best[0]] = meaning
     if len(counts) == 1 and "order" not in found.values():
         found.setdefault(counts[0], "order")
-    _add_roles_by_values(frame, found)
+    _add_roles_by_values(frame, found, made)
     who = next((name for name, meaning in found.items() if meaning == "participant"), "")
     for item in summaries:
         of_people = item.name not in found and set(words_of(item.name)) & set(PERSONAL)
@@ -190,12 +199,24 @@ def meanings_of(frame: pd.DataFrame, summaries: Sequence[ColumnSummary]) -> dict
     return found
 
 
+def _names_people(name: str, word: str, columns: Mapping[str, ColumnSignature]) -> bool:
+    """Whether a column that a word tells to name participants does not name steps, if the word is a weak one."""
+    if word not in WEAK:
+        return True
+    is_of_steps = bool(set(words_of(name)) & STEPS - OF_VISITS)
+    return not is_of_steps and not changes_by_step(columns[name], columns.values())
+
+
+OF_VISITS = {"session", "run"}
+"""Words in names of columns of identifiers that each participant may have a single one of."""
+
+
 def _naming_people(frame: pd.DataFrame, names: Sequence[str]) -> list[str]:
     """Of several columns that may name participants: those whose names speak of no trials and that fall together.
 
     One of them that tells apart all that the others do, and not each row from all others, is enough.
     """
-    names = [name for name in names if not set(words_of(name)) & OF_TRIALS] or list(names)
+    names = [name for name in names if not set(words_of(name)) & STEPS] or list(names)
     codes = {name: places_of(frame[name]) for name in names}
     n_cells = {name: int(code.max()) + 1 for name, code in codes.items()}
     names = [name for name in names if n_cells[name] < len(frame)] or names
@@ -222,7 +243,7 @@ def _signature(frame: pd.DataFrame, name: str) -> ColumnSignature:
 def _is_id_of_rows(item: ColumnSummary, n_rows: int) -> bool:
     """Whether a column names the participant of each row, as ``ResponseId`` does: no numbers, no trials, none twice."""
     said = set(words_of(item.name))
-    is_named = bool(said & IDENTIFIERS) and not said & OF_TRIALS
+    is_named = bool(said & IDENTIFIERS) and not said & STEPS
     return is_named and not item.numeric and item.n_distinct == n_rows > 1
 
 
@@ -232,13 +253,19 @@ def _tells_apart(item: ColumnSummary) -> bool:
     return item.n_distinct > 1 and (bool(said & IDENTIFIERS) or not said & set(PERSONAL))
 
 
-def _add_roles_by_values(frame: pd.DataFrame, found: dict[str, str]) -> None:
+def _add_roles_by_values(frame: pd.DataFrame, found: dict[str, str], made: Sequence[str]) -> None:
     """Add the participant where values tell it, and drop meanings that values speak against."""
     kinds = set(found.values())
     if not kinds & {"participant", ONE_OF_SEVERAL} and not {"count", "share"} <= kinds:
         columns = table_signature(frame, {}).columns
         columns = {n: own for n, own in columns.items() if not own.words & set(PERSONAL)}
-        if who := participant_by_values(columns):
+        who = participant_by_values(columns)
+        for (
+            name
+        ) in made:  # each list is one participant's, unless another column is the same within lists
+            is_named = bool(who) and is_fixed_within(columns[who], columns[name].code)
+            who = who if is_named or len(columns[name].distinct) < 2 else name
+        if who:
             found[who] = "participant"
     for name in [name for name, meaning in found.items() if meaning == "response"]:
         if chosen := _chosen_there(frame, name):
@@ -296,6 +323,10 @@ def _is_fixed(frame: pd.DataFrame, who: str, name: str) -> bool:
     return bool((said.groupby(who, sort=False)[name].nunique() <= 1).all())
 
 
+OF_ORDERS = {"order", "counterbalance", "counterbalancing", "counterbalanced", "cb"}
+"""Words in names of columns of the order in which participants met conditions, which divides no experiments."""
+
+
 def _can_be(item: ColumnSummary, meaning: str) -> bool:
     """Whether a column's values, and the other words of its name, allow a meaning."""
     if meaning in ("response", "response_time", "reward") and set(words_of(item.name)) & SUMMARIES:
@@ -303,7 +334,8 @@ def _can_be(item: ColumnSummary, meaning: str) -> bool:
     if meaning == "response":
         return 2 <= item.n_distinct <= FEW_VALUES
     if meaning == "reward":
-        return item.numeric or is_reward_in_words(item.examples) or has_units(item.examples)
+        is_amount = item.numeric or has_units(item.examples)
+        return item.n_distinct > 1 and (is_amount or is_reward_in_words(item.examples))
     if meaning == "response_time" and set(words_of(item.name)) & {"confidence", "conf"}:
         return False
     if meaning in ("response_time", "share"):
@@ -313,7 +345,8 @@ def _can_be(item: ColumnSummary, meaning: str) -> bool:
     if meaning == "participant":
         strong = set(NAMES["participant"].split()) - WEAK
         return item.n_distinct > 1 or bool(set(words_of(item.name)) & strong)
-    return item.n_distinct <= 200
+    is_order = meaning == "experiment" and bool(set(words_of(item.name)) & OF_ORDERS)
+    return item.n_distinct <= 200 and not is_order
 
 
 def with_meaning(item: ColumnSummary, mapping: AnswerColumns) -> ColumnSummary:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 from typing import Any
 
 import pandas as pd
@@ -191,7 +192,12 @@ class TableDescription:
     def _corrected(self, columns: Mapping[str, Any]) -> TableDescription:
         """`with_columns`, before its advice is tried out; the kind of task stays where all of it is still known."""
         found = self._with(columns)
-        if found.domain or self.domain not in all_domains() or not set(columns) <= OF_RESPONSES:
+        if found.domain or self.domain not in all_domains():
+            return found
+        parts = {part for key in ("stimulus", "feedback") for part in columns.get(key) or {}}
+        layout = layout_of(all_domains()[self.domain])
+        may_stay = OF_RESPONSES | {"where", "stimulus", "feedback"}
+        if not set(columns) <= may_stay or not layout or not parts <= {*layout.parts, "reward"}:
             return found
         kept = self._with(columns, all_domains()[self.domain])
         return found if OPEN_QUESTION in leaves_of(kept.mapping.model_dump()) else kept
@@ -352,6 +358,9 @@ def _beside(guessed: AnswerColumns, said: AnswerColumns) -> AnswerColumns:
         changes.pop("order", None)  # both may be one column
     if said.response and said.response != guessed.response:
         changes["responses"] = {}
+    is_one_item = NUMBER not in said.wide and fnmatchcase(guessed.response, said.wide)
+    if is_one_item and not said.response:  # all items are the response, in a column of this name
+        changes |= {"response": "response", "responses": {}}
     if guessed.response in taken and not said.response:
         changes |= {"response": OPEN_QUESTION, "responses": {}}
     changes["feedback"] = {
@@ -402,7 +411,7 @@ def _prepared(
     At the end the columns of alternatives, where a row is one of them and no column names them.
     """
     summaries = [summary_of(source.frame, name) for name in source.columns]
-    meanings = meanings_of(source.frame, summaries)
+    meanings = meanings_of(source.frame, summaries, source.made)
     by_meaning = {meaning: name for name, meaning in meanings.items()}
     who = said.participant or by_meaning.get("participant", "")
     changes = {key: getattr(said, key) for key in ("missing", "recode")}
@@ -423,7 +432,7 @@ def _prepared(
         frame = numbered_rows(kept, changes["wide"], source.questions, source.name)
         source = replace(source, frame=frame, notes=(*source.notes, note))
         summaries = [summary_of(source.frame, name) for name in source.columns]
-        meanings = meanings_of(source.frame, summaries)
+        meanings = meanings_of(source.frame, summaries, source.made)
         who = who or next((name for name, own in meanings.items() if own == "participant"), "")
         changes["participant"] = who
         meanings = with_participant(meanings, who) if who else meanings
@@ -531,7 +540,7 @@ def _described(source: AnswerTable, domain: Domain | None, said: AnswerColumns) 
     """Describe a table as far as ``said`` changes its rows and cells."""
     source = with_joined_participant(source, said.participant)
     table, summaries, changes, nameless = _prepared(source, said)
-    meanings = meanings_of(table.frame, summaries)
+    meanings = meanings_of(table.frame, summaries, table.made)
     if who := changes.get("participant", "") or said.participant:
         meanings = with_participant(meanings, who)
     response = changes.get("response", said.response)
@@ -583,6 +592,7 @@ def _described(source: AnswerTable, domain: Domain | None, said: AnswerColumns) 
     if items and own_task.endswith(NOT_READ) and not own_task.startswith(items):
         own_task = ""  # a questionnaire beside choices
     is_read = not own_task.endswith(NOT_READ)
+    is_open = not chosen or OPEN_QUESTION in leaves_of(mapping.stimulus)
     task = domain or (all_domains()[chosen] if chosen else None)
     if task is not None and scale_of(task) is not None:
         mapping = with_numbers(mapping, table, columns, task, said, reading.response)
@@ -599,7 +609,7 @@ def _described(source: AnswerTable, domain: Domain | None, said: AnswerColumns) 
             *people_in_words(meanings),
             *alternatives_in_words(changes, said),
             *((nameless_in_words(nameless),) if nameless else ()),
-            *((items_in_words(items),) if items and not chosen and is_read else ()),
+            *((items_in_words(items),) if items and is_open and is_read else ()),
             *((games,) if games and (not chosen or reading.questions) else ()),
         ),
         odd=(

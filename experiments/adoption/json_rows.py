@@ -54,7 +54,11 @@ def is_json(path: Path, encoding: str) -> bool:
     return text_of(path, encoding, 4096).lstrip()[:1] in ("[", "{")
 
 
-def read_json(path: Path, encoding: str) -> pd.DataFrame:
+Rows = tuple[pd.DataFrame, tuple[str, ...]]
+"""Rows of text cells, and the columns that were made: ``session``, where lists have none of their own."""
+
+
+def read_json(path: Path, encoding: str) -> Rows:
     """A list of objects, a list of such lists (one a participant), or an object with a list of trials.
 
     Several values one after another, as JATOS writes one for each participant, are a list of these.
@@ -76,7 +80,7 @@ def read_json(path: Path, encoding: str) -> pd.DataFrame:
     return _of_value(path, values[0] if len(values) == 1 else values)
 
 
-def read_json_lines(path: Path, encoding: str) -> pd.DataFrame:
+def read_json_lines(path: Path, encoding: str) -> Rows:
     """One JSON value a line; each is a row, or the list of one person's rows.
 
     Raises:
@@ -91,7 +95,7 @@ def read_json_lines(path: Path, encoding: str) -> pd.DataFrame:
                 raise TrialsError(f"{path}: line {number} is no JSON: {error}.") from None
             for value in values:
                 rows.add(value)
-    return rows.frame()
+    return rows.whole()
 
 
 def _values(path: Path, text: str) -> Iterator[Any]:
@@ -114,7 +118,7 @@ def _whole_number(digits: str) -> int | str:
     return int(digits) if len(digits) <= MOST_DIGITS else digits
 
 
-def _of_value(path: Path, value: Any) -> pd.DataFrame:
+def _of_value(path: Path, value: Any) -> Rows:
     """A table of objects; lists of lists get a column ``session`` with the place of the list."""
     if isinstance(value, dict):
         lists = [item for item in value.values() if isinstance(item, list)]
@@ -125,9 +129,11 @@ def _of_value(path: Path, value: Any) -> pd.DataFrame:
     value.reverse()
     while value:  # each is forgotten when it is read
         rows.add(value.pop())
-    return rows.frame()
+    return rows.whole()
 
 
+SESSION = "session"
+"""Column that numbers the lists of a file."""
 OF_KEYS, SPACE_KEY = {"response", "key", "key_press"}, "space"
 """Columns in which jsPsych writes a space for that key, and how it is read, since cells are read without such."""
 
@@ -139,6 +145,7 @@ class JsonRows:
         """No row is read yet."""
         self._path, self._n_items, self._n_rows = path, 0, 0
         self._columns: dict[str, list[str]] = {}
+        self._made: tuple[str, ...] = ()
 
     def add(self, item: Any) -> None:
         """Read an object as a row, or a list of objects as rows of one session.
@@ -147,7 +154,7 @@ class JsonRows:
             TrialsError: It is neither, or there are too many rows, columns or letters.
         """
         parts = item if isinstance(item, list) else [item]
-        extra = {"session": self._n_items} if isinstance(item, list) else {}
+        extra = {SESSION: self._n_items} if isinstance(item, list) else {}
         for part in parts:
             if not isinstance(part, dict):
                 raise TrialsError(
@@ -155,6 +162,8 @@ class JsonRows:
                     "object with a value for each column."
                 )
             self._add_row({**extra, **_flat(part)})
+        if isinstance(item, list) and not any(SESSION in part for part in parts):
+            self._made = (SESSION,)
         self._n_items += 1
 
     def _add_row(self, row: dict[str, Any]) -> None:
@@ -170,14 +179,14 @@ class JsonRows:
         self._n_rows += 1
         check_size(self._path, self._n_rows, len(self._columns))
 
-    def frame(self) -> pd.DataFrame:
+    def whole(self) -> Rows:
         """All rows, numbered from 2 as below a header."""
         made = {}
         for name in list(self._columns):
             cells = self._columns.pop(name)
             cells.extend("" for _ in range(self._n_rows - len(cells)))
             made[name] = pd.array(cells, dtype="str")
-        return pd.DataFrame(made, index=pd.RangeIndex(2, self._n_rows + 2))
+        return pd.DataFrame(made, index=pd.RangeIndex(2, self._n_rows + 2)), self._made
 
 
 def _flat(value: dict[str, Any], before: str = "") -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import unicodedata
 from typing import Final
 
@@ -133,6 +134,11 @@ ROMANCE_TIME = re.compile(
 UMLAUTS = str.maketrans(
     {"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue"}
 )
+
+
+def column_option(meaning: str) -> str:
+    """The option that says a meaning such as ``responses.not sure=1``, in quotes where a shell would divide it."""
+    return f"--column {shlex.quote(meaning)}"
 
 
 def words_of(name: str) -> list[str]:

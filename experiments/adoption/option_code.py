@@ -15,7 +15,7 @@ from lakatos.experiments.adoption.cell_units import amount_said
 from lakatos.experiments.adoption.expression import ColumnExpression
 from lakatos.experiments.adoption.layouts import SIDES
 from lakatos.experiments.adoption.mapping import OPEN_QUESTION, AnswerColumns, leaves_of
-from lakatos.experiments.adoption.names import CHOICES, words_of
+from lakatos.experiments.adoption.names import CHOICES, column_option, words_of
 from lakatos.experiments.adoption.row_cells import MANY_ROWS, RowCells, read_part
 from lakatos.experiments.adoption.tables import by_distinct, whole
 from lakatos.experiments.errors import TrialsError
@@ -171,7 +171,7 @@ def _refuse_two_codes(cells: RowCells, column: str, said: set[str]) -> None:
         kept = [f"--column 'where.{name}={json.dumps(own)}'" for own in cells_of]
         advice = f", or read the rows of one code alone: {' or '.join(kept)}"
     told = [", ".join(sorted(own)) for own in (said - numbers, numbers)]
-    options = " ".join(f"--column responses.{cell}=PLACE" for cell in sorted(said))
+    options = " ".join(column_option(f"responses.{cell}=PLACE") for cell in sorted(said))
     raise TrialsError(
         f"{cells.name}: {column} holds words ({told[0]}){where[0]}, and numbers ({told[1]}){where[1]}. If these are "
         f"two codes of the same options, say the place of each, from 0: {options} "
@@ -284,7 +284,9 @@ def _written(numbers: Mapping[str, int], code: Mapping[int, int]) -> dict[str, i
 def _say_which(numbers: Mapping[str, int], n_options: int) -> str:
     """How to say which cell is which option, with an example."""
     options = sorted(numbers, key=lambda cell: numbers[cell])[-n_options:]
-    example = " ".join(f"--column responses.{cell}={place}" for place, cell in enumerate(options))
+    example = " ".join(
+        column_option(f"responses.{cell}={place}") for place, cell in enumerate(options)
+    )
     return (
         "Say which cell is which option, from 0, in the study's section participants.columns.responses, or such as "
         f"`{example}`."
@@ -333,7 +335,9 @@ def _not_negative(
     if n_options != 2 or names_of_arms or not is_negative(column):
         return code
     turned, same = (
-        " ".join(f"--column responses.{cell}={abs(turn - place)}" for cell, place in code.items())
+        " ".join(
+            column_option(f"responses.{cell}={abs(turn - place)}") for cell, place in code.items()
+        )
         or "--column responses.CELL=PLACE, from 0"
         for turn in (1, 0)
     )
@@ -488,8 +492,8 @@ def chosen_options(cells: RowCells, columns: AnswerColumns) -> NDArray[np.int64]
     if np.sum(~is_known) >= MANY_ROWS and np.mean(~is_known) > MOST_MISSED:
         advice = (
             f"It stands in {np.mean(~is_known):.0%} of the rows, too many to be missed: say its option, from 0 "
-            f"(--column responses.{cell}=PLACE), or, if responses are places that change, an expression that compares "
-            "them with the column of places"
+            f"({column_option(f'responses.{cell}=PLACE')}), or, if responses are places that change, an expression "
+            "that compares them with the column of places"
         )
     else:
         missed_in = column.partition(" == ")[0]

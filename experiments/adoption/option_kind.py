@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from lakatos.experiments.adoption.layouts import StimulusLayout, layout_of
 from lakatos.experiments.adoption.mapping import AnswerColumns
-from lakatos.experiments.adoption.names import PLACE_WORDS, words_of
+from lakatos.experiments.adoption.names import PLACE_WORDS, column_option, words_of
 from lakatos.experiments.adoption.option_code import (
     EARLY,
     LATE,
@@ -173,7 +173,7 @@ def refuse_places(cells: RowCells, columns: AnswerColumns) -> None:
     words = {word for cell in said for word in words_of(cell)}
     if not words or not words <= PLACES:
         return
-    code = " ".join(f"--column responses.{cell}=PLACE" for cell in said[:2])
+    code = " ".join(column_option(f"responses.{cell}=PLACE") for cell in said[:2])
     shown = "; ".join(
         f"{part}: {json.dumps(own, ensure_ascii=False)}" for part, own in columns.stimulus.items()
     )

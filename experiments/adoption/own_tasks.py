@@ -254,9 +254,13 @@ def _not_of_choices(table: TableSignature) -> str:
     if len(items) >= FEWEST_ITEMS and is_of_people:
         return f"{items[0]} to {items[-1]} seem to be items of a questionnaire"
     response = next((name for name, own in table.named.items() if own == "response"), "")
-    if response and not [
-        own for own in table.free if own.name != response and not own.words & CLOCKS
-    ]:
+    stem = response.rstrip("0123456789")
+    is_item = [name.rstrip("0123456789") for name in columns].count(stem) >= FEWEST_ITEMS
+    if (
+        response
+        and not is_item
+        and not [own for own in table.free if own.name != response and not own.words & CLOCKS]
+    ):
         return f"{response} stands alone, without options or rewards beside it"
     for name, own in columns.items():
         same = np.diff(table.person) == 0

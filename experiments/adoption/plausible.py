@@ -15,7 +15,14 @@ from numpy.typing import NDArray
 from lakatos.experiments.adoption.expression import JOINED, columns_in
 from lakatos.experiments.adoption.layouts import DAYS, StimulusLayout
 from lakatos.experiments.adoption.mapping import AnswerColumns, leaves_of
-from lakatos.experiments.adoption.names import JUDGING, MISSING_NUMBERS, PLACE_WORDS, words_of
+from lakatos.experiments.adoption.names import (
+    CHOICES,
+    JUDGING,
+    MISSING_NUMBERS,
+    PLACE_WORDS,
+    column_option,
+    words_of,
+)
 from lakatos.experiments.adoption.row_cells import RowCells
 from lakatos.experiments.adoption.row_words import rows_named
 from lakatos.experiments.adoption.signatures import ColumnSignature, signed_pair
@@ -728,8 +735,8 @@ def check_shared_names(
 
     They may be others of the same name. Names of files that speak of sessions answer the question.
     """
-    if columns.participant == FILE and FILE in frame.columns:
-        _question_files_of_one(frame[FILE], name, columns, notes)
+    if columns.participant in (FILE, "filename") and columns.participant in frame.columns:
+        _question_files_of_one(frame[columns.participant], name, columns, notes)
     told = [columns.participant, columns.order]
     if FILE in (columns.participant, columns.experiment) or not {*told, FILE} <= set(frame.columns):
         return
@@ -747,9 +754,9 @@ def check_shared_names(
         notes,
         "shared_names",
         f"{name}: {len(shared)} participants ({', '.join(shared[:3])}{more}) are in several files "
-        f"({', '.join(files[:3])}{', ...' if len(files) > 3 else ''}), in which {columns.order} begins anew. If they "
-        f"are others of the same name, say --column experiment={FILE} (participants.columns.experiment). If they are "
-        "the same participants, accept it",
+        f"({', '.join(files[:3])}{', ...' if len(files) > 3 else ''}), in which {columns.order} begins anew. If each "
+        f"file is another participant, say --column participant={FILE} (participants.columns.participant). If they are "
+        f"others of the same name, say --column experiment={FILE}. If they are the same participants, accept it",
     )
 
 
@@ -801,8 +808,13 @@ def check_cumulated(
 def check_steps(
     cells: RowCells, columns: AnswerColumns, participant: Array, notes: list[str]
 ) -> None:
-    """Question steps of learning whose stimuli a column holds that is not read, by its name or by what rewards say."""
+    """Question steps of learning whose stimuli a column holds that is not read, by its name or by what rewards say.
+
+    A column with which the reward is computed is read.
+    """
     used = set(map(str, leaves_of(columns.model_dump())))
+    for own in columns.feedback.values():
+        used |= set(columns_in(own, cells.frame.drop(columns=own, errors="ignore")))
     free = [name for name in map(str, cells.frame.columns) if not set(words_of(name)) & JUDGED]
     unread = {name: pd.Series(cells.text(name)).str.strip() for name in free if name not in used}
     if pair := [item.name for item in signed_pair(map(ColumnSignature, unread, unread.values()))]:
@@ -813,6 +825,8 @@ def check_steps(
             f"{cells.name}: {' and '.join(pair)} say how strong a stimulus was on the left or on the right, and are "
             "not read. If participants judged stimuli, say --domain perception",
         )
+    if _judges_one_option(cells, columns):
+        return  # the option that was right is one and the same wherever it stood
     for name in map(str, cells.frame.columns):
         words = set(words_of(name))
         if words & JUDGED:
@@ -878,7 +892,7 @@ def check_places(
     chosen = set(cells.text(columns.response).tolist()) - {""} if columns.response else set()
     is_judged = bool(set(words_of(columns.response)) & JUDGING) and "==" not in columns.response
     shown = stimuli_at_places(cells, participant, {""} if is_judged else chosen, used)
-    if is_judged:
+    if is_judged and not _judges_one_option(cells, columns):
         placed = f" {shown_option(shown)}" if shown else ""
         question(
             columns,
@@ -902,6 +916,21 @@ def check_places(
         _check_menus(cells, columns, notes)
 
 
+def _judges_one_option(cells: RowCells, columns: AnswerColumns) -> bool:
+    """Whether one and the same option is right for each cue, as another column says which option was chosen."""
+    cue, frame = columns.stimulus.get("cue"), cells.frame
+    if not isinstance(cue, str) or not {cue, columns.response} <= set(frame.columns):
+        return False
+    code = {name: pd.factorize(frame[name])[0] for name in map(str, frame.columns)}
+    judged = places_of(code[cue], code[columns.response])
+    return any(
+        set(words_of(name)) & CHOICES
+        and len(set(own)) > 2
+        and places_of(code[cue], own).max() == judged.max() == places_of(judged, own).max()
+        for name, own in code.items()
+    )
+
+
 def _check_menus(cells: RowCells, columns: AnswerColumns, notes: list[str]) -> None:
     """Question choices that each are one cell of some columns which no part reads, where these show a changing menu."""
     rows = cells.frame[cells.text(columns.response) != ""]
@@ -914,17 +943,34 @@ def _check_menus(cells: RowCells, columns: AnswerColumns, notes: list[str]) -> N
         if not (np.sum([equal[name] for name in names], axis=0) == 1).all():
             continue
         each = zip(sets, *(rows[name] for name in names), strict=True)
-        menus = {(one, frozenset(menu)) for one, *menu in each}
+        shows = [frozenset(menu) for _, *menu in each]
+        menus = set(zip(sets, shows, strict=True))
         if len(menus) > len({one for one, _ in menus}):
+            is_place = "shown" in columns.stimulus
+            choice = f"what {columns.response} stands for" if is_place else columns.response
             question(
                 columns,
                 notes,
                 "one_set_of_options",
-                f"{cells.name}: {columns.response} is always the cell of {' or of '.join(names)}, and what these show "
+                f"{cells.name}: {choice} is always the cell of {' or of '.join(names)}, and what these show "
                 f"differs between steps, while all {own.nunique()} options would be offered at all steps. Say --column "
-                "experiment=COLUMN (experiment in participants.columns) where each set of options is learned apart; "
-                "where one option is in several sets, no theory of learning can read the file",
+                f"experiment={_column_of_sets(rows, shows, columns) or 'COLUMN'} (experiment in participants.columns) "
+                "where each set of options is learned apart; where one option is in several sets, no theory of "
+                "learning can read the file",
             )
+
+
+def _column_of_sets(
+    rows: pd.DataFrame, shows: Sequence[frozenset[str]], columns: AnswerColumns
+) -> str:
+    """The first column that names the set of options of each step; empty without any."""
+    read = {columns.participant, columns.response, columns.order}
+    code = pd.factorize(pd.Series(shows))[0]
+    for name in map(str, rows.columns):
+        own = pd.factorize(rows[name])[0]
+        if name not in read and own.max() == code.max() == places_of(own, code).max():
+            return name
+    return ""
 
 
 def response_at_places(cells: RowCells) -> str:
@@ -1103,7 +1149,7 @@ def _turned_round(columns: AnswerColumns) -> str:
     """The options that turn the code of two responses round, in the words of the file."""
     code = columns.responses if set(columns.responses.values()) == {0, 1} else {"0": 0, "1": 1}
     turned = sorted(code.items(), key=lambda item: item[1])
-    return " ".join(f"--column responses.{cell}={1 - place}" for cell, place in turned)
+    return " ".join(column_option(f"responses.{cell}={1 - place}") for cell, place in turned)
 
 
 def _check_times(

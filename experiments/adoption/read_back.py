@@ -162,7 +162,8 @@ def _in_words(
         total = int(item.count[item.trial == item.trial[at]].sum())
         return f"{shown}: {int(item.count[at]):,} of {total:,} responses are {meaning}"
     sure = columns_in(str(columns.stimulus.get("confidence", "")), cells.frame)
-    told = [columns.participant, columns.response, *sure, columns.response_time]
+    which = columns.item or (columns.order if columns.wide else "")
+    told = [columns.participant, which, columns.response, *sure, columns.response_time]
     if domain.sequential:
         told += [own for said in columns.feedback.values() for own in columns_in(said, cells.frame)]
     row = ""

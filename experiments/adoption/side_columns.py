@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lakatos.experiments.adoption.mapping import AnswerColumns, leaves_of
-from lakatos.experiments.adoption.names import JUDGING, PLACE_WORDS, words_of
+from lakatos.experiments.adoption.names import JUDGING, PLACE_WORDS, column_option, words_of
 from lakatos.experiments.adoption.option_code import (
     MOST_MISSED,
     SWAPPED,
@@ -200,7 +200,7 @@ def guessed_side(
 
 
 def _options_said(cells: Sequence[str]) -> str:
-    return " ".join(f"--column responses.{cell}={place}" for place, cell in enumerate(cells))
+    return " ".join(column_option(f"responses.{cell}={place}") for place, cell in enumerate(cells))
 
 
 def _common_cells(cells: pd.Series) -> set[str]:

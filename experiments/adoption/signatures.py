@@ -40,6 +40,13 @@ SCHEDULES = {"block", "session", "phase", "run", "stage", "part", "round", "wave
 """Words in names of columns that divide the rows of a participant."""
 ITEMS = {"item", "question", "q", "row", "problem", "game", "card", "list"}
 """Words in names of columns that number what is shown, in which order that may be."""
+SHOWN_ITEMS = {"stimulus", "stim", "image", *ITEMS}
+"""Words in names of columns that number what is shown, which may stand in the same order for each participant."""
+STEPS = {
+    "trial", "step", "event", "node", "sender", "screen", "page", "slide", "component",
+    "condition", "group", *SHOWN_ITEMS, *SCHEDULES,
+}  # fmt: skip
+"""Words in names of columns of identifiers that are those of steps, trials or what these show, not of participants."""
 RANKS = {
     "rank",
     "rang",
@@ -307,6 +314,39 @@ def changes_within(column: ColumnSignature, person: Places) -> float:
     return float((own[1:] != own[:-1])[same_person].mean())
 
 
+def begins_anew(column: ColumnSignature) -> bool:
+    """Whether a column counts on over many rows, and again from the beginning, as numbers of trials do."""
+    if not column.is_whole or len(column.values) < 2 or column.words & SHOWN_ITEMS:
+        return False
+    steps = np.diff(column.values)
+    starts = column.values[np.append(True, ~(steps > 0))]
+    is_long = len(column.values) >= FEWEST_ROWS * len(starts) > FEWEST_ROWS
+    is_count = is_long and bool(np.isin(starts, (0, 1, 2, 3)).all())
+    return is_count and (bool(column.words & OF_ORDER) or float(np.median(steps[steps > 0])) <= 2)
+
+
+def changes_by_step(column: ColumnSignature, others: Iterable[ColumnSignature]) -> bool:
+    """Whether a column mostly changes where another one, which begins anew again and again, counts on.
+
+    So it names steps, such as ``internal_node_id``, and not participants, who change where trials begin anew. Where
+    each row has a cell of its own, as where rows are participants, the other column must be called one of trials.
+    """
+    changes = np.diff(column.code) != 0
+    if not changes.any():
+        return False
+    is_of_rows = len(column.distinct) == len(column.code)
+    orders = (
+        other
+        for other in others
+        if other is not column and begins_anew(other) and (other.words & OF_ORDER or not is_of_rows)
+    )
+    return any(float((np.diff(own.values) > 0)[changes].mean()) > 0.5 for own in orders)
+
+
+OF_ORDER = {"trial", "index", "step", "round", "period"}
+"""Words in names of columns that count what a participant does."""
+
+
 def participant_by_values(columns: Mapping[str, ColumnSignature]) -> str:
     """The column that divides the rows into participants, as far as values say it; empty where none does.
 
@@ -323,8 +363,9 @@ def participant_by_values(columns: Mapping[str, ColumnSignature]) -> str:
             or (column.cells == "").any()
             or n_runs != len(column.distinct)
             or sizes.min() < FEWEST_ROWS
-            or (words & SCHEDULES and "label" not in words)
+            or (words & STEPS and "label" not in words)
             or (column.is_number and not column.is_whole)
+            or changes_by_step(column, columns.values())
         ):
             continue
         is_id = all(re.fullmatch(r"[A-Za-z_.-]*\d+", cell) for cell in column.distinct)

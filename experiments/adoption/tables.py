@@ -119,6 +119,8 @@ class AnswerTable:
     """What a questionnaire asked, by column."""
     labels: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """For each column what a file of SPSS says that its values are, by cell."""
+    made: tuple[str, ...] = ()
+    """Columns that the reader made, which number the lists of rows in a file."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -330,7 +332,7 @@ def _read_text(path: Path) -> AnswerTable:
     """A table with a header, cells separated by whatever the header is separated by; or JSON in a file of text."""
     encoding, notes = encoding_of(path)
     if is_json(path, encoding):
-        return AnswerTable(path.name, read_json(path, encoding), (*notes, OBJECTS))
+        return _of_objects(path, *read_json(path, encoding), notes)
     if is_z_tree(text_of(path, encoding, 200)):
         with closing(lines_of(path, encoding)) as lines:
             frame, told = read_z_tree(path, lines)
@@ -582,13 +584,19 @@ OBJECTS = "an object in the list is a row; rows are numbered from 2, as below a 
 def _read_json(path: Path) -> AnswerTable:
     """Rows from JSON."""
     encoding, notes = encoding_of(path)
-    return AnswerTable(path.name, read_json(path, encoding), (*notes, OBJECTS))
+    return _of_objects(path, *read_json(path, encoding), notes)
 
 
 def _read_json_lines(path: Path) -> AnswerTable:
     """Rows from JSON lines."""
     encoding, notes = encoding_of(path)
-    return AnswerTable(path.name, read_json_lines(path, encoding), (*notes, OBJECTS))
+    return _of_objects(path, *read_json_lines(path, encoding), notes)
+
+
+def _of_objects(
+    path: Path, frame: pd.DataFrame, made: tuple[str, ...], notes: Sequence[str]
+) -> AnswerTable:
+    return AnswerTable(path.name, frame, (*notes, OBJECTS), made=made)
 
 
 def _read_parquet(path: Path) -> AnswerTable:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 
 import numpy as np
@@ -10,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lakatos.experiments.adoption.mapping import AnswerColumns
-from lakatos.experiments.adoption.names import ACCURACY, ERRORS, words_of
+from lakatos.experiments.adoption.names import ACCURACY, ERRORS, column_option, words_of
 from lakatos.experiments.adoption.option_code import MOST_MISSED
 from lakatos.experiments.adoption.row_cells import RowCells
 from lakatos.experiments.adoption.tables import NUMBER, by_distinct, numbers_of
@@ -159,7 +158,7 @@ def _signed_key(cells: RowCells, columns: AnswerColumns, said: Sequence[str]) ->
     _, name, keys = max(found, key=lambda own: own[0])
     options = [f"{part}={name}" for part in ("right_key", *({"strength"} - set(columns.stimulus)))]
     options += [f"responses.{cell}={place}" for place, cell in enumerate(keys)]
-    way = " ".join(f"--column {shlex.quote(option)}" for option in options)
+    way = " ".join(map(column_option, options))
     return (
         f"{column} says {' and '.join(said)}, and nothing says which was right. If the sign of {name} does, say {way} "
         f"(participants.columns), where 1 is the response that is right above 0; mostly that is {keys[1]}."

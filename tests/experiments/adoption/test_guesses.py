@@ -14,9 +14,10 @@ from lakatos.domains import DOMAINS, open_domain
 from lakatos.experiments.adoption.adopt import adopt
 from lakatos.experiments.adoption.describe import describe_table
 from lakatos.experiments.adoption.expression import ColumnExpression
-from lakatos.experiments.adoption.names import words_of
+from lakatos.experiments.adoption.names import column_option, words_of
 from lakatos.experiments.adoption.tables import table_of_frame
 from lakatos.experiments.errors import ImplausibleError, TrialsError
+from lakatos.flows.argument import columns_said
 
 
 def test_ten_files_with_names_of_laboratories_are_guessed_right(tmp_path: Path) -> None:
@@ -198,6 +199,33 @@ def test_german_names_are_read_as_english_ones(tmp_path: Path) -> None:
         "amounts": ["betrag_sofort", "betrag_später"],
         "delays_days": [0, "verzögerung_tage"],
     }
+
+
+def test_an_order_of_conditions_between_participants_divides_no_experiments() -> None:
+    frame = bandits(np.random.default_rng(1)).frame
+    order = np.where(frame["subject"].isin(["P00", "P01"]), "AB", "BA")
+    for name in ("Condition_Order", "counterbalance_condition"):
+        table = table_of_frame("answers.csv", frame.assign(**{name: order}))
+        assert describe_table(table).mapping.experiment == ""
+    named = table_of_frame("answers.csv", frame.assign(condition=order))
+    assert describe_table(named).mapping.experiment == "condition"
+
+
+def test_rows_left_out_are_named_by_their_own_words_where_these_are_fewer() -> None:
+    frame = bandits(np.random.default_rng(1)).frame
+    first = frame["trial"] == 1
+    kinds = np.where(first, "instructions", np.where(frame["trial"] % 2, "button", "keyboard"))
+    (kind,) = read(frame.assign(trial_type=kinds)).left_out.kinds
+    assert kind.reason == "trial_type is instructions"
+    (kind,) = read(frame.assign(phase=kinds), where={"phase": "button"}).left_out.kinds
+    assert kind.reason == "phase is not button"
+
+
+def test_options_with_spaces_are_printed_in_quotes_and_taken_with_quotes_of_their_own() -> None:
+    assert column_option("responses.not sure=1") == "--column 'responses.not sure=1'"
+    assert column_option("responses.sure=0") == "--column responses.sure=0"
+    for said in ("responses.not sure=1", 'responses."not sure"=1'):
+        assert columns_said([said]) == {"responses": {"not sure": 1}}
 
 
 def test_a_condition_within_participants_that_is_not_read_is_named(tmp_path: Path) -> None:

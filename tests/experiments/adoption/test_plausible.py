@@ -249,6 +249,7 @@ def test_a_menu_that_changes_between_steps_is_no_one_set_of_options() -> None:
         read(frame, domain, stimulus={})
     places = frame.assign(choice=np.where(is_left, "left", "right"))
     shown = {"shown": ["left_arm", "right_arm"]}
+    told = "what choice stands for is always the cell of left_arm or of right_arm"
     with pytest.raises(ImplausibleError, match=told):
         read(places, domain, stimulus=shown)
     whole = frame.assign(right_arm=np.where(is_left, right, 1))  # some choices are of neither
@@ -258,7 +259,55 @@ def test_a_menu_that_changes_between_steps_is_no_one_set_of_options() -> None:
     sets = places.assign(left_arm=names[2 * pair + first], right_arm=names[2 * pair + 1 - first])
     with pytest.raises(ImplausibleError, match=told):
         read(sets, domain, stimulus=shown)
-    read(sets.assign(pair=pair), domain, stimulus=shown, experiment="pair")
+    sets["pair"] = pair
+    with pytest.raises(ImplausibleError, match="--column experiment=pair"):
+        read(sets, domain, stimulus=shown)
+    found = read(sets, domain, stimulus=shown, experiment="pair")
+    # The options of each experiment are those chosen in it, also where responses name them.
+    named = sets.assign(choice=np.where(is_left, sets["left_arm"], sets["right_arm"]))
+    again = read(named, domain, stimulus={}, experiment="pair")
+    assert [own.n_options for own in again.trials] == [2, 2]
+    assert [own.response.tolist() for own in again.trials] == [
+        own.response.tolist() for own in found.trials
+    ]
+    mixed = named.assign(pair=np.where(named["choice"].isin(["A1", "A2", "B1"]), 0, 1))
+    mixed = pd.concat([mixed.drop(columns=["left_arm", "right_arm"])] * 4)
+    with pytest.raises(ImplausibleError, match="no pair has all of them"):
+        read(mixed, domain, stimulus={}, experiment="pair")
+
+
+def test_right_or_wrong_is_a_choice_where_one_option_is_right_for_each_cue() -> None:
+    rng = np.random.default_rng(5)
+    cue, is_right, is_left = rng.integers(0, 3, 90), rng.random(90) < 0.7, rng.random(90) < 0.5
+    names = np.array(["A", "B", "C", "D", "E", "F"])
+    right, wrong = names[2 * cue], names[2 * cue + 1]
+    frame = pd.DataFrame(
+        {
+            "subject": np.repeat(["a", "b"], 45), "pair": np.array(["AB", "CD", "EF"])[cue],
+            "left_stim": np.where(is_left, right, wrong), "right_stim": np.where(is_left, wrong, right),
+            "chosen": np.where(is_right, right, wrong), "correct": is_right.astype(int),
+            "reward": rng.integers(0, 2, 90),
+        }
+    )  # fmt: skip
+    said = {"stimulus": {"cue": "pair"}, "response": "correct"}
+    found = only(read(frame, DOMAINS["learning"], **said))
+    assert found.response.tolist() == frame["correct"].tolist()
+    with pytest.raises(ImplausibleError, match="by its name, correct says whether a response"):
+        read(frame.drop(columns="chosen"), DOMAINS["learning"], **said)
+
+
+def test_columns_with_which_the_reward_is_computed_are_no_cues() -> None:
+    rng = np.random.default_rng(6)
+    choice = rng.integers(1, 5, 400)
+    frame = pd.DataFrame(
+        {
+            "subject": np.repeat(["a", "b", "c", "d"], 100), "choice": choice,
+            "gain": (rng.random(400) < 0.3 + 0.1 * choice) * 1, "loss": -1 * (rng.random(400) < 0.4),
+        }
+    )  # fmt: skip
+    for said in ({}, {"feedback": {"reward": "gain + loss"}}):
+        found = only(read(frame, **said))
+        assert found.feedback["reward"].tolist() == (frame["gain"] + frame["loss"]).tolist()
 
 
 def test_conditions_that_lose_unequal_shares_of_their_trials_are_questioned() -> None:
@@ -292,6 +341,9 @@ def test_files_whose_names_begin_with_one_number_are_questioned_as_participants(
     columns, notes = AnswerColumns(participant="file"), list[str]()
     with pytest.raises(ImplausibleError, match=r"4 numbers begin the names of several files"):
         check_shared_names(pd.DataFrame({"file": names}), "folder", columns, notes)
+    pasted = columns.model_copy(update={"participant": "filename"})
+    with pytest.raises(ImplausibleError, match=r"4 numbers begin the names of several files"):
+        check_shared_names(pd.DataFrame({"filename": names}), "folder", pasted, notes)
     accepted = columns.model_copy(update={"accept": ("shared_names",)})
     check_shared_names(pd.DataFrame({"file": names}), "folder", accepted, notes)
     single = pd.DataFrame({"file": [f"{number:03d}_game.csv" for number in range(1, 5)]})

@@ -16,6 +16,7 @@ from lakatos.experiments.adoption.describe import TableDescription, describe_tab
 from lakatos.experiments.adoption.plausible import rows_that_do_not_count
 from lakatos.experiments.adoption.signatures import (
     ColumnSignature,
+    changes_by_step,
     counterparts,
     counts_up,
     is_below,
@@ -101,6 +102,86 @@ def test_blocks_are_no_participants() -> None:
 def test_codes_of_letters_and_numbers_are_participants_where_nothing_counts() -> None:
     frame = people(6, 5)[["s"]].astype(str).assign(s=lambda own: "K0" + own["s"], x="1")
     assert participant_by_values(table_signature(frame, {}).columns) == "s"
+
+
+@pytest.mark.parametrize("name", ["internal_node_id", "sender_id", "stim_id", "itemID", "trial_id"])
+def test_identifiers_of_steps_and_items_are_no_participants(
+    rng: np.random.Generator, name: str
+) -> None:
+    frame = delays(rng).frame
+    steps = frame.drop(columns="subject").assign(**{name: "0." + frame["trial"].astype(str)})
+    assert described(steps).mapping.participant == "?"
+    with pytest.raises(TrialsError, match="trial begins anew 3 times, rows of 4 participants"):
+        read(steps)
+    one = steps[frame["subject"] == "P00"]
+    with pytest.raises(TrialsError, match="--accept one_participant") as asked:
+        read(one)
+    assert "begins anew" not in str(asked.value)
+    assert only(read(one, accept=["one_participant"])).n_people == 1
+    told = read(steps, accept=["one_participant"]).notes
+    assert any("although trial begins anew 3 times" in note for note in told)
+
+
+def test_a_code_that_changes_where_trials_count_on_names_no_participant(
+    rng: np.random.Generator,
+) -> None:
+    frame = delays(rng).frame
+    trials = frame["trial"].astype(str)
+    coded = frame.rename(columns={"subject": "id"}).assign(code_id="T" + trials)
+    assert described(coded).mapping.participant == "id"
+    assert described(coded.drop(columns="id")).mapping.participant == "?"
+    count, people = column("trial", *trials), column("id", *frame["subject"])
+    assert changes_by_step(column("code", *("T" + trials)), [count])
+    assert not changes_by_step(people, [count])
+    assert not changes_by_step(column("id", *range(len(frame))), [column("age", *trials)])
+    assert changes_by_step(column("id", *range(len(frame))), [count])
+
+
+def test_each_file_is_a_participant_where_other_columns_name_steps(
+    rng: np.random.Generator, tmp_path: Path
+) -> None:
+    frame = delays(rng).frame
+    steps = frame.drop(columns="subject").assign(item_id=frame["trial"].astype(str))
+    for who, rows in steps.groupby(frame["subject"]):
+        rows.to_csv(tmp_path / f"data_{who}.csv", index=False)
+    assert describe_table(read_answers(tmp_path)).mapping.participant == "file"
+    with pytest.raises(ImplausibleError, match="say --column participant=file"):
+        read(tmp_path, participant="item_id", order="trial")
+    pasted = steps.assign(filename="data_" + frame["subject"])
+    assert described(pasted).mapping.participant == "filename"
+    assert only(read(tmp_path)).digest == only(read(frame)).digest
+
+
+def test_lists_of_a_file_are_participants_where_no_column_names_them(
+    rng: np.random.Generator, tmp_path: Path
+) -> None:
+    frame = delays(rng).frame
+    steps = frame.drop(columns="subject").assign(internal_node_id=frame["trial"].astype(str))
+    lists = [rows.to_json(orient="records") for _, rows in steps.groupby(frame["subject"])]
+    file = tmp_path / "jatos.txt"
+    file.write_text("\n".join(lists), encoding="utf-8")
+    found = describe_table(read_answers(file))
+    assert found.mapping.participant == "session"
+    assert any(line.startswith("session is taken for the participant") for line in found.odd)
+    assert only(read(file)).digest == only(read(frame)).digest
+    # One that names the participant of several lists comes first.
+    halves = [
+        rows.to_json(orient="records")
+        for _, rows in steps.assign(code="K" + frame["subject"].str[1:]).groupby(
+            [frame["subject"], frame["trial"] > 15]
+        )
+    ]
+    file.write_text("\n".join(halves), encoding="utf-8")
+    assert describe_table(read_answers(file)).mapping.participant == "code"
+    # A column of this name in the file itself is that of visits, and is asked about.
+    own = steps.assign(session=frame["subject"].factorize()[0])
+    assert described(own).mapping.participant == "?"
+
+
+def test_a_reward_is_never_the_same_in_all_rows(rng: np.random.Generator) -> None:
+    frame = bandits(rng).frame
+    assert described(frame).mapping.feedback == {"reward": "reward"}
+    assert described(frame.assign(reward=0)).mapping.feedback in ({}, {"reward": "?"})
 
 
 def test_a_choice_is_what_is_repeated_after_rewards(rng: np.random.Generator) -> None:

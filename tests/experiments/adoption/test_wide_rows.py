@@ -33,6 +33,32 @@ def test_columns_that_number_trials_are_rows(rng: np.random.Generator) -> None:
         assert found.n_people == 4
 
 
+def test_a_price_list_is_asked_for_what_each_row_offered_and_read_back_by_its_columns(
+    rng: np.random.Generator, tmp_path: Path
+) -> None:
+    switch = rng.integers(3, 9, 20)
+    choices = {f"player.choice_{n}": np.where(n < switch, "A", "B") for n in range(1, 11)}
+    frame = pd.DataFrame({"participant.code": [f"p{n}x" for n in range(20)], **choices})
+    frame["player.payoff"] = 0
+    found = describe_table(table_of_frame("answers.csv", frame))
+    assert found.domain == ""
+    assert "write a file with a row for each column (item)" in found.doubts_in_words
+    asked = describe_table(table_of_frame("answers.csv", frame), DOMAINS["risky"])
+    assert "write a file with a row for each column (item)" in asked.doubts_in_words
+    offers = pd.DataFrame({"item": list(choices), "p": np.arange(1, 11) / 10})
+    offers = offers.assign(a_hi=2, a_lo=1.6, b_hi=3.85, b_lo=0.1)
+    offers.to_csv(tmp_path / "items.csv", index=False)
+    frame.to_csv(tmp_path / "answers.csv", index=False)
+    parts = {
+        "a_amounts": ["a_hi", "a_lo"], "b_amounts": ["b_hi", "b_lo"],
+        "a_probabilities": ["p"], "b_probabilities": ["p"],
+    }  # fmt: skip
+    said = {"wide": "player.choice_*", "items": "items.csv", "item": "item", "stimulus": parts}
+    mapping = asked.with_columns(said).mapping
+    back = adopt_file(tmp_path / "answers.csv", mapping, DOMAINS["risky"]).read_back
+    assert "item = player.choice_1, response = A" in back[0]
+
+
 def test_numbers_of_columns_are_no_trials_where_participants_have_several_rows() -> None:
     frame = pd.DataFrame(
         {
