@@ -256,7 +256,7 @@ def test_rows_whose_order_nobody_knows_are_refused(order: list[str], tmp_path: P
 
 def test_equal_rows_are_no_copies_where_numbers_of_trials_begin_anew(tmp_path: Path) -> None:
     rows = STEPS.drop(columns=["block"]).assign(outcome=1.0)
-    found = read(rows, tmp_path, "learning")
+    found = read(rows, tmp_path, "learning", feedback={"reward": "outcome"})
     assert only(found).n_responses == len(STEPS)
     assert any("counted as answers" in line for line in found.notes)
 
