@@ -272,7 +272,7 @@ def test_a_single_number_of_a_trial_that_comes_again_is_refused(again: int, tmp_
 
 def test_equal_rows_are_no_copies_where_numbers_of_trials_begin_anew(tmp_path: Path) -> None:
     rows = STEPS.drop(columns=["block"]).assign(outcome=1.0)
-    found = read(rows, tmp_path, "learning")
+    found = read(rows, tmp_path, "learning", feedback={"reward": "outcome"})
     assert only(found).n_responses == len(STEPS)
     assert any("counted as answers" in line for line in found.notes)
 
