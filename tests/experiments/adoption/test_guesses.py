@@ -17,7 +17,7 @@ from lakatos.experiments.adoption.expression import ColumnExpression
 from lakatos.experiments.adoption.names import column_option, words_of
 from lakatos.experiments.adoption.tables import table_of_frame
 from lakatos.experiments.errors import ImplausibleError, TrialsError
-from lakatos.flows.argument import columns_said
+from lakatos.flows.argument import columns_of_options
 
 
 def test_ten_files_with_names_of_laboratories_are_guessed_right(tmp_path: Path) -> None:
@@ -225,7 +225,7 @@ def test_options_with_spaces_are_printed_in_quotes_and_taken_with_quotes_of_thei
     assert column_option("responses.not sure=1") == "--column 'responses.not sure=1'"
     assert column_option("responses.sure=0") == "--column responses.sure=0"
     for said in ("responses.not sure=1", 'responses."not sure"=1'):
-        assert columns_said([said]) == {"responses": {"not sure": 1}}
+        assert columns_of_options([said]) == {"responses": {"not sure": 1}}
 
 
 def test_a_condition_within_participants_that_is_not_read_is_named(tmp_path: Path) -> None:
