@@ -138,11 +138,13 @@ def test_an_outcome_after_which_choices_are_repeated_less_often_is_asked_about()
 
 def test_a_reward_that_is_the_same_in_all_rows_is_questioned() -> None:
     frame = bandits(np.random.default_rng(3)).frame
+    named = {"feedback": {"reward": "reward"}}
     with pytest.raises(ImplausibleError, match=r"reward is 1 in all of 160 rows"):
-        read(frame.assign(reward=1))
+        read(frame.assign(reward=1), **named)
     with pytest.raises(ImplausibleError, match=r"reward is 1 in all of \d+ rows"):
-        read(frame, missing={"reward": ["0"]})
-    assert only(read(frame.assign(reward=1), accept=["doubtful_reward"])).n_responses == 160
+        read(frame, **named, missing={"reward": ["0"]})
+    accepted = read(frame.assign(reward=1), **named, accept=["doubtful_reward"])
+    assert only(accepted).n_responses == 160
 
 
 def test_what_follows_choices_names_the_kind_of_task() -> None:
