@@ -573,7 +573,9 @@ def _described(source: AnswerTable, domain: Domain | None, said: AnswerColumns) 
     games = "" if mapping.wide else games_in_words(table.frame, mapping.participant)
     if domain is not None and scale_of(domain) is None and mapping.response == "?":
         signature = table_signature(table.frame, meanings)
-        named = columns_of_labels(table, domain) or gift_of(signature, mapping.stimulus)
+        named = columns_of_labels(table, domain) or gift_of(
+            signature, mapping.stimulus, domain.options
+        )
         mapping = mapping.model_copy(update={"response": named[0] if len(named) == 1 else "?"})
     if isinstance(domain, HasOutcomes):
         mapping = with_outcomes(mapping, meanings, table, domain)

@@ -467,15 +467,19 @@ def rows_that_count(
         used: Columns that the mapping uses for something else.
         response: Column of responses; rows without one, which say what came before others, are kept.
     """
+    where: dict[str, str | tuple[str, ...]] = {}
+    if SCREEN not in used and (screens := screens_with_responses(frame)):
+        where[SCREEN] = screens if len(screens) > 1 else screens[0]
+        frame = frame[frame[SCREEN].str.strip().isin(screens).to_numpy()]
     marked: list[tuple[NDArray[np.bool_], str, str | tuple[str, ...]]] = []
-    for column in map(str, frame.columns):
+    for column in (name for name in map(str, frame.columns) if name not in where):
         cells = frame[column].str.strip()
         # A column that says something in some rows alone is one of the trials there, not of all rows.
         is_of_practice = bool(set(words_of(column)) & PRACTICE) and bool((cells == "").any())
         is_free = column not in used and not is_of_practice
         found = rows_that_do_not_count(frame, column) if is_free else None
         if found is not None:
-            odd, others, what = found
+            odd, rest, what = found
             rows = cells.isin(odd)
             if what.startswith(("missed", "excluded")) and (
                 rows.mean() > MOST_MISSED_ROWS or not _says_something(frame[rows], response)
@@ -486,17 +490,30 @@ def rows_that_count(
                 for cell in odd
             ):
                 continue  # training may be a part of the task, so that the user is asked
-            wanted = others[0] if len(others) == 1 else tuple(others)
+            wanted = rest[0] if len(rest) == 1 else tuple(rest)
             marked.append((cells.isin(odd).to_numpy(), column, wanted))
         elif column not in used and _counts_practice(frame, column):
             marked.append(((cells != "").to_numpy(), column, ""))
-    where: dict[str, str | tuple[str, ...]] = {}
+    others: dict[str, str | tuple[str, ...]] = {}
     gone = np.zeros(len(frame), dtype=bool)
     for rows, column, wanted in sorted(marked, key=lambda item: -int(item[0].sum())):
         if (rows & ~gone).any() and rows.mean() <= MOST_PRACTICE:
-            where[column] = wanted
+            others[column] = wanted
             gone |= rows
-    return where if gone.mean() <= MOST_PRACTICE else {}
+    return where | others if gone.mean() <= MOST_PRACTICE else where
+
+
+SCREEN = "sender"
+"""Column of lab.js that names the screen of each row."""
+
+
+def screens_with_responses(frame: pd.DataFrame) -> tuple[str, ...]:
+    """The screens of a file of lab.js that ever have a response, beside others such as fixation crosses."""
+    if not {SCREEN, "ended_on", "response"} <= set(frame.columns):
+        return ()
+    screen, filled = frame[SCREEN].str.strip(), (frame["response"].str.strip() != "").to_numpy()
+    kept = tuple(screen[filled].unique())
+    return kept if set(kept) < set(screen) else ()
 
 
 MOST_MISSED_ROWS = 0.3
