@@ -21,7 +21,7 @@ from lakatos.experiments.adoption.row_words import rows_named
 from lakatos.experiments.adoption.signatures import ColumnSignature, signed_pair
 from lakatos.experiments.adoption.tables import numbers_of, places_of
 from lakatos.experiments.adoption.units import UNITS_OF_TIME
-from lakatos.experiments.errors import ImplausibleError
+from lakatos.experiments.errors import ImplausibleError, TrialsError
 from lakatos.experiments.task import Stimuli, Trials
 
 Array = NDArray[Any]
@@ -158,6 +158,25 @@ SESSION_WORDS = {
 """Words in names of files of which each is a part of what the same participants did."""
 FEWEST_SUMS = 4
 """Different rewards from which on rewards that never fall may be sums."""
+
+
+ACCEPTABLE = (
+    "unknown_participants", "far_numbers", "two_units", "below_chance", "dominated_choices", "reversed_code",
+    "unusual_amounts", "practice_rows", "forced_choices", "contradicted", "counts_up", "cumulated_rewards",
+    "doubtful_reward", "shared_names", "constant_response", "unread_column", "one_set_of_options",
+    "one_row_per_choice", "not_offered", "unequal_losses", "three_decimals", "one_participant", "row_order",
+)  # fmt: skip
+"""Names of what a mapping can accept; the documentation says what each is."""
+
+
+def check_accepted(columns: AnswerColumns) -> None:
+    """Refuse names of what nothing questions, such as misspelt ones: raise `TrialsError`."""
+    unknown = [name for name in columns.accept if name not in ACCEPTABLE]
+    if unknown:
+        raise TrialsError(
+            f"--accept {unknown[0]} (accept in the section participants.columns of a study): nothing has this name. "
+            f"Names are {', '.join(sorted(ACCEPTABLE))}."
+        )
 
 
 def question(columns: AnswerColumns, notes: list[str], name: str, words: str) -> None:
