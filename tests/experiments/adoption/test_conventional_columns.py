@@ -142,6 +142,24 @@ def test_right_responses_that_participants_know_at_first_are_not_learned(
     assert _described(_blocks(rng, known=True)).domain == ""
 
 
+# Parts that the user names --------------------------------------------------------------------
+
+
+def test_delays_are_told_beside_amounts_that_the_user_computes(rng: np.random.Generator) -> None:
+    base, more = rng.integers(5, 20, 200), rng.integers(1, 20, 200)
+    frame = _people(5, 40).assign(base=base, loss=more, delay_days=rng.choice([7, 30, 90], 200))
+    frame["choice"] = rng.integers(0, 2, 200)
+    said = {"stimulus": {"amounts": ["base", "base + loss"]}}
+    found = _described(frame).with_columns(said)
+    assert found.domain == "intertemporal"
+    assert found.mapping.stimulus == said["stimulus"] | {"delays_days": [0, "delay_days"]}
+    both = frame.rename(columns={"delay_days": "delay_later"}).assign(
+        delay_sooner=rng.choice([0, 3], 200)
+    )
+    waits = _described(both).with_columns(said).mapping.stimulus["delays_days"]
+    assert waits == ["delay_sooner", "delay_later"]
+
+
 # Programs --------------------------------------------------------------------------------------
 
 
