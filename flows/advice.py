@@ -38,6 +38,11 @@ def in_callers_words(text: str) -> str:
     return text if _BY_COMMAND.get() else _OPTIONS.sub(_as_argument, text)
 
 
+def option_for_caller(name: str) -> str:
+    """An option of a command, or the argument of a Python function, of one name."""
+    return f"--{name}" if _BY_COMMAND.get() else f"{name}="
+
+
 @contextmanager
 def advice_for_caller() -> Iterator[None]:
     """Refusals of responses that are raised within are in the form of the caller."""

@@ -27,6 +27,7 @@ from lakatos.domains.kit.timed_rows import (
     YES_OR_NO,
     TimedRows,
     alike_keys,
+    code_of_keys,
     judged_accuracy,
     judged_code,
     kept_rows,
@@ -513,7 +514,7 @@ def recognise(table: TableSignature) -> Reading | None:
         return None
     stimulus: dict[str, Any] = {"congruence": congruence}
     shown = tuple([congruence] if isinstance(congruence, str) else congruence)
-    code = guessed_keys({cell.casefold() for item in keys or () for cell in item.distinct})
+    code = code_of_keys(keys or ())
     is_key = keys and guessed_keys({cell.casefold() for cell in keys[1].distinct})
     if keys and is_key and (named or _is_right_against(table, congruence, keys, code)):
         stimulus["right_key"] = keys[1].name
@@ -588,6 +589,9 @@ def _conflict(
     fits = [
         item for item in fits if not item.words & {*OF_RIGHT, *ERRORS} or (keys and item is keys[1])
     ]
+    named = keys[1] if keys and keys[1].words & CORRECT and keys[1].words & KEYS else None
+    if named and any(_repeats(named, item) for item in fits if item is not named):
+        fits = [item for item in fits if item is not named]  # the target says the same
     pairs = [
         (one, other)
         for one, other in combinations(fits, 2)
@@ -601,6 +605,11 @@ def _conflict(
         return ""
     ordered = [pair for pair in (pairs[0], pairs[0][::-1]) if _is_target(pair[0], pair[1], keys)]
     return [item.name for item in ordered[0]] if len(ordered) == 1 else ""
+
+
+def _repeats(right: ColumnSignature, target: ColumnSignature) -> bool:
+    """Whether a right response is the target itself, as the colour in which a word is printed."""
+    return bool((right.cells == target.cells)[right.cells != ""].all())
 
 
 def _judges(judged: ColumnSignature, one: ColumnSignature, other: ColumnSignature) -> bool:

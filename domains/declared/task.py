@@ -30,6 +30,7 @@ from lakatos.domains.declared.declaration import (
 from lakatos.domains.declared.picture import draw
 from lakatos.experiments.adoption.layouts import StimulusLayout, layout_of_attributes
 from lakatos.experiments.adoption.names import words_of
+from lakatos.experiments.adoption.own_tasks import GIVEN, KEPT
 from lakatos.experiments.errors import EmptyDesignSpaceError, StimuliError
 from lakatos.experiments.task import OneShot, Stimuli
 from lakatos.experiments.task_file import TaskFile
@@ -134,9 +135,11 @@ class DeclaredSpace:
         return {name: found[name] for name in self.levels}
 
 
-COINS = {"tokens", "token", "endowment", "coins", "budget"}
+TOKENS = {"tokens", "token", "coins", "endowment"}
+COINS = {*TOKENS, "budget"}
 WORTH = {"value", "rate", "factor", "multiplier", "worth"}
-"""Words in names of columns of what there is to give, and of what a coin is worth to the other."""
+OF_ONESELF = {"hold", "self", "own"}
+"""Words in names of columns of what there is to give, of what a coin is worth, and of what it is worth to oneself."""
 
 
 class DeclaredDomain(OneShot):
@@ -173,22 +176,37 @@ class DeclaredDomain(OneShot):
         return replace(plain, guess=lambda names: plain.guess(names) or self._guess_gifts(names))
 
     def _guess_gifts(self, names: Sequence[str]) -> dict[str, Any]:
-        """What is kept and what the other gets, from a column of coins and one of what a coin is worth to the other."""
+        """What is kept and what the other gets, from columns of coins and of what a coin is worth to whom.
+
+        Options are numbers of coins, or shares of them in per cent.
+        """
         own, other = self.task.of_kind("own"), self.task.of_kind("other")
         gifts = [label.split(" ")[0] for label in self.options]
         if set(self.task.attributes) != {own, other} or not all(gift.isdigit() for gift in gifts):
             return {}
-        named = [
-            [name for name in names if set(words_of(name)) & kind and name.isidentifier()]
-            for kind in (COINS, WORTH)
+        words = {name: set(words_of(name)) for name in names if name.isidentifier()}
+        coins = [
+            name
+            for name, said in words.items()
+            if said & COINS and not said & (WORTH | GIVEN | KEPT)
         ]
-        if any(len(found) != 1 for found in named):
+        coins = [name for name in coins if words[name] <= TOKENS] or coins
+        worth = [name for name, said in words.items() if said & WORTH]
+        kept = [name for name in worth if words[name] & (KEPT | OF_ONESELF)]
+        passed = [name for name in worth if name not in kept]
+        if not len(coins) == len(passed) == 1 or len(kept) > 1:
             return {}
-        (coins,), (worth,) = named
-        return {
-            own: [f"{coins} - {gift}" for gift in gifts],
-            other: [f"{worth} * {gift}" for gift in gifts],
-        }
+        times = "".join(f" * {name}" for name in kept)
+        if all(label.endswith("%") for label in self.options):
+            shares = [int(gift) / 100 for gift in gifts]
+            return {
+                own: [f"{coins[0]}{times} * {1 - share:.10g}" for share in shares],
+                other: [f"{coins[0]} * {passed[0]} * {share:.10g}" for share in shares],
+            }
+        left = [
+            f"({coins[0]} - {gift}){times}" if kept else f"{coins[0]} - {gift}" for gift in gifts
+        ]
+        return {own: left, other: [f"{passed[0]} * {gift}" for gift in gifts]}
 
     @cached_property
     def task_file(self) -> TaskFile:

@@ -6,7 +6,7 @@ was right, or by right and wrong.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import permutations
 from typing import Any
@@ -47,6 +47,7 @@ from lakatos.experiments.adoption.timed_answers import (
     WRONG,
     folded,
     guessed_correctness,
+    guessed_keys,
 )
 from lakatos.experiments.answer_scale import AnswerScale
 from lakatos.experiments.errors import TrialsError
@@ -615,11 +616,12 @@ def alike_keys(
 ) -> tuple[ColumnSignature, ColumnSignature] | None:
     """The response, by its name, and the only column with the same two cells, or sides, that is mostly equal to it.
 
-    Where a column judges responses, it must say which rows are equal.
+    Where a column judges responses, it must say which rows are equal. A response of -1 and 1 is a side, left and right,
+    where it agrees with one more often than it is 1, which otherwise may mean that it was right.
     """
     two = [item for item in table.columns.values() if len(item.distinct) == 2]
     cells_of = {item.name: item.cells.str.casefold() for item in (*two, *filter(None, [judged]))}
-    sides = {name: own.map(SIDE_WORDS) for name, own in cells_of.items()}
+    sides = {name: own.map(SIDE_WORDS | SIGNED_SIDES) for name, own in cells_of.items()}
     found = []
     for pressed, right in permutations(two, 2):
         is_response = pressed.name == table.response or bool(pressed.words & PRESSED)
@@ -632,7 +634,9 @@ def alike_keys(
         )
         filled = ((pressed.cells != "") & (right.cells != "")).to_numpy()
         same = (cells[pressed.name] == cells[right.name]).to_numpy()
-        if same[filled].mean() < MOSTLY_RIGHT:
+        is_signed = cells is sides and {*pressed.distinct} == {*SIGNED_SIDES}
+        least = float((pressed.cells == "1")[filled].mean()) if is_signed else 0.0
+        if same[filled].mean() < max(MOSTLY_RIGHT, least):
             continue
         is_right = same if judged is None else cells_of[judged.name].map(judged_code(judged)) == 0
         if (is_right == same).mean() >= NEARLY_ALL:
@@ -648,3 +652,15 @@ def _follows_from_what_is_shown(
         item for item in table.free if item not in (right, pressed) and len(item.distinct) > 1
     ]
     return any(is_function_of(right, item) and not is_function_of(pressed, item) for item in others)
+
+
+SIGNED_SIDES = {"-1": 0, "1": 1}
+"""Cells of responses, as of HDDM and HSSM, and their place from the left beside a column that says sides."""
+
+
+def code_of_keys(columns: Iterable[ColumnSignature]) -> dict[str, int]:
+    """Keys from the left in columns of them, in small letters; empty where some are not known."""
+    said = {cell.casefold() for item in columns for cell in item.distinct}
+    known = guessed_keys(said - set(SIGNED_SIDES))
+    is_signed = set(SIGNED_SIDES) <= said and set(known) <= set(SIDE_WORDS)
+    return guessed_keys(said) or (known | SIGNED_SIDES if known and is_signed else {})

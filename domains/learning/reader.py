@@ -716,6 +716,8 @@ def recognise(table: TableSignature) -> Reading | None:
     table = _with_outcome_of_choice(table)
     said = table.columns.get(table.response)
     found = _recognised_prediction(table) or _recognised_choices(table)
+    if found is None or (CUE in found.stimulus and "block_start" not in found.stimulus):
+        found = _learned_anew(table) or found
     if found is not None and not (said and len(said.distinct) == 1):
         return found
     for withheld in _with_withheld(table):
@@ -730,6 +732,62 @@ def recognise(table: TableSignature) -> Reading | None:
             )
             return replace(found, stimulus={**found.stimulus, GO: "?"}, notes=(*found.notes, note))
     return None
+
+
+def _learned_anew(table: TableSignature) -> Reading | None:
+    """Responses judged right or wrong to stimuli whose right response is another one in the next block.
+
+    In a block a stimulus has one right response, which participants do not know better than by chance at first.
+    """
+    blocks = [item for item in table.columns.values() if item.words & (SCHEDULES | GAMES)]
+    cues = [item for item in table.free if item.words & STIMULUS_WORDS and item not in blocks]
+    choices = [item for item in _choices(table) if item.words & (CHOICES | PRESSED)]
+    if table.response:
+        choices = [item for item in choices if item.name == table.response]
+    judged = [item for item in table.free if set(item.distinct) == {"0", "1"}]
+    for block, cue, response, right in product(blocks, cues, choices, judged):
+        if right is not response and _is_right_anew(block, cue, response, right, table.person):
+            break
+    else:
+        return None
+    note = (
+        f"{right.name} says whether each response was right, and is taken for the reward; the right response to each "
+        f"{cue.name} changes with {block.name}, so that {cue.name} is taken for the cue and a new {block.name} for a "
+        "new game; --column cue= and --column block_start= say otherwise"
+    )
+    return Reading(
+        {CUE: cue.name, "block_start": block.name},
+        response=response.name,
+        feedback={"reward": right.name},
+        notes=(note,),
+    )
+
+
+def _is_right_anew(
+    block: ColumnSignature,
+    cue: ColumnSignature,
+    response: ColumnSignature,
+    right: ColumnSignature,
+    person: NDArray[np.int64],
+) -> bool:
+    """Whether stimuli have one right response in each block, others in other blocks, and are not known at first."""
+    rows = pd.DataFrame({
+        "who": person, "cue": cue.code, "place": places_of(person, block.code, cue.code),
+        "said": response.code, "right": right.values,
+    })[(response.cells != "").to_numpy() & np.isfinite(right.values)]  # fmt: skip
+    pairs = rows.drop_duplicates(["place", "said", "right"])
+    known = pairs[pairs["right"] == 1]
+    if known["place"].duplicated().any() or pairs.duplicated(["place", "said"]).any():
+        return False
+    by_cue = known.groupby(["who", "cue"])["said"].nunique()
+    first = rows.drop_duplicates("place")["right"].mean()
+    chance = 1 / len(response.distinct)
+    is_learned = first < chance + AT_FIRST and rows["right"].mean() > first + AT_FIRST / 2
+    return bool(len(by_cue)) and bool((by_cue > 1).mean() > 0.5) and bool(is_learned)
+
+
+AT_FIRST = 0.2
+"""How many more responses than by chance may be right at first where the right ones are learned."""
 
 
 def _with_withheld(table: TableSignature) -> Iterator[TableSignature]:

@@ -23,6 +23,7 @@ from lakatos.domains.kit.timed_rows import (
     PRESSED,
     TimedRows,
     alike_keys,
+    code_of_keys,
     judged_accuracy,
     kept_rows,
     pressed_and_right,
@@ -46,7 +47,7 @@ from lakatos.experiments.adoption.signatures import (
     signed_pair,
 )
 from lakatos.experiments.adoption.tables import distinct_rows, numbers_of
-from lakatos.experiments.adoption.timed_answers import folded, guessed_keys
+from lakatos.experiments.adoption.timed_answers import folded
 from lakatos.experiments.answer_scale import AnswerScale
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.task import Stimuli
@@ -215,7 +216,7 @@ def recognise(table: TableSignature) -> Reading | None:
     if not time:
         return None
     columns = [item for item in table.free if item.name not in (time, table.response)]
-    if reading := _both_sides(table, columns, time):
+    if reading := _both_sides(table, columns, time) or _accuracy_of_hddm(table, columns):
         return reading
     named = [item for item in columns if _is_strength(item)]
     words = [item for item in columns if _is_word_or_not(item)]
@@ -227,8 +228,9 @@ def recognise(table: TableSignature) -> Reading | None:
     keys = pressed_and_right(table) or alike_keys(table, judged)
     if keys is not None and len(keys[1].distinct) == 2:
         right = keys[1]
-        code = guessed_keys({cell.casefold() for item in keys for cell in item.distinct})
-        code = code or {cell.casefold(): place for place, cell in enumerate(sorted(right.distinct))}
+        code = code_of_keys(keys) or {
+            cell.casefold(): place for place, cell in enumerate(sorted(right.distinct))
+        }
         stimulus |= {"right_key": right.name}
         return Reading(stimulus, shown, response=keys[0].name, time=time, responses=code)
     is_signed = bool(named) and named[0].is_number and bool((named[0].values < 0).any())
@@ -264,6 +266,35 @@ def _both_sides(
     return replace(
         reading, response=response, responses=code, recode=recode, missing=marks, notes=(note,)
     )
+
+
+def _accuracy_of_hddm(table: TableSignature, columns: Sequence[ColumnSignature]) -> Reading | None:
+    """The columns of HDDM, where the response is coded by accuracy: mostly 1, of nearly all participants, or 0."""
+    response = table.columns.get("response")
+    is_code = response is not None and {*response.distinct} in ({"0", "1"}, {"0.0", "1.0"})
+    if response is None or not is_code or not {"subj_idx", "rt"} <= set(table.columns):
+        return None
+    if any(item.words & REWARDS for item in columns):
+        return None
+    right = pd.Series(response.values).groupby(table.person).mean()
+    if np.nanmean(response.values) < MOSTLY_RIGHT or (right > 0.5).mean() < NEARLY_ALL_PEOPLE:
+        return None
+    named = [item for item in columns if _is_strength(item)]
+    note = (
+        "response is taken for whether responses were right (1) or wrong (0), as files of HDDM code accuracy; where it "
+        "says which of two responses was given, name the right one: --column right_key=COLUMN"
+    )
+    stimulus = {"strength": named[0].name} if len(named) == 1 else {}
+    return Reading(
+        stimulus, tuple(stimulus.values()), response="response", time="rt",
+        responses={cell: int(float(cell) == 0) for cell in response.distinct}, notes=(note,),
+    )  # fmt: skip
+
+
+NEARLY_ALL_PEOPLE = 0.8
+"""Share of participants who are mostly right, so that a response may say whether it was right."""
+REWARDS = {"reward", "feedback", "outcome", "points", "win", "won", "loss", "split"}
+"""Words in names of columns of what participants learn from, as in HDDM's models of learning."""
 
 
 def _is_strength(item: ColumnSignature) -> bool:

@@ -180,8 +180,7 @@ def _may_be_chance(cells: pd.Series) -> bool:
 def _guess_mixed(frame: pd.DataFrame) -> dict[str, Any]:
     """Columns of a gamble as in ``gain`` and ``loss``, each with an even chance, against what is sure or nothing."""
     words = {str(name): set(words_of(str(name))) for name in frame.columns}
-    told = [[name for name, said in words.items() if said & kind] for kind in (GAINS, LOSSES, SURE)]
-    gain, loss, sure = told
+    gain, loss, sure = (_called(words, kind) for kind in (GAINS, LOSSES, SURE))
     named = [name for name, said in words.items() if said & set(CHANCES)]
     if len(gain) != 1 or len(loss) != 1 or any(_may_be_chance(frame[name]) for name in named):
         return {}
@@ -195,6 +194,13 @@ def _guess_mixed(frame: pd.DataFrame) -> dict[str, Any]:
         "a_amounts": sure[:1] or [0], "a_probabilities": [1],
         "b_amounts": [gain[0], lost], "b_probabilities": [0.5, 0.5],
     }  # fmt: skip
+
+
+def _called(words: Mapping[str, set[str]], kind: set[str]) -> list[str]:
+    """Columns in whose names one of some words stands; the only one that has no other word, where there is one."""
+    named = [name for name, said in words.items() if said & kind]
+    alone = [name for name in named if words[name] <= kind]
+    return alone if len(alone) == 1 else named
 
 
 def _guess_cells(frame: pd.DataFrame) -> dict[str, Any]:

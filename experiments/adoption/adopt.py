@@ -54,6 +54,7 @@ from lakatos.experiments.adoption.option_kind import (
 )
 from lakatos.experiments.adoption.plausible import (
     FEWEST,
+    check_accepted,
     check_amounts,
     check_begins_anew,
     check_cells,
@@ -261,6 +262,7 @@ def _adopted(
     table: AnswerTable, columns: AnswerColumns, domain: Domain, items: AnswerTable | None
 ) -> AdoptedAnswers:
     """`adopt`, whose messages need not name the file."""
+    check_accepted(columns)
     notes: list[str] = []
     table = with_joined_participant(table, columns.participant)
     table, columns = _with_one_participant(table, columns, notes)
@@ -743,8 +745,8 @@ def _check_nothing_open(
     free = [name for name in names if name not in used][:MOST_CELLS_NAMED]
     raise TrialsError(
         f"nothing says yet which column, number or cell is {' and '.join(still_open)}. Write it into the study's "
-        f"section participants.columns in place of {OPEN_QUESTION!r}, or say {options} "
-        f"({words + '; ' if words else ''}columns= in Python)."
+        f"section participants.columns in place of {OPEN_QUESTION!r}, or say {options}"
+        f"{f' ({words})' if words else ''}."
         + (f" Columns that mean nothing yet are {', '.join(free)}." if free else "")
         + nobody
     )

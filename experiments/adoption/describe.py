@@ -21,7 +21,7 @@ from lakatos.experiments.adoption.column_meanings import (
     with_participant,
     without_practice,
 )
-from lakatos.experiments.adoption.expression import columns_in
+from lakatos.experiments.adoption.expression import ColumnExpression, columns_in
 from lakatos.experiments.adoption.guessed_mapping import (
     columns_of_labels,
     guessed_stimulus,
@@ -57,6 +57,7 @@ from lakatos.experiments.adoption.plausible import bad_rows_in_words, rows_that_
 from lakatos.experiments.adoption.prepared import (
     AlternativeRows,
     alternative_rows,
+    computed_cells,
     prepared,
     with_questions_marked,
 )
@@ -71,6 +72,7 @@ from lakatos.experiments.adoption.recognised import (
 )
 from lakatos.experiments.adoption.side_columns import SIDE
 from lakatos.experiments.adoption.signatures import (
+    MOST_SEEN,
     ColumnSignature,
     TableSignature,
     order_by_values,
@@ -573,6 +575,8 @@ def _described(source: AnswerTable, domain: Domain | None, said: AnswerColumns) 
     mapping = with_times(table, mapping, reading, said)
     if chosen and not mapping.order and (order := ranked(table, meanings, mapping)):
         mapping = mapping.model_copy(update={"order": order})
+    if domain is not None:
+        mapping = _with_parts_beside(table, meanings, mapping, domain, said)
     mapping = with_named_units(mapping)
     parts, visits = again_in_words(table, mapping, domain or all_domains().get(chosen))
     if parts and not set(parts) & set(said.stimulus):
@@ -582,7 +586,9 @@ def _described(source: AnswerTable, domain: Domain | None, said: AnswerColumns) 
     games = "" if mapping.wide else games_in_words(table.frame, mapping.participant)
     if domain is not None and scale_of(domain) is None and mapping.response == "?":
         signature = table_signature(table.frame, meanings)
-        named = columns_of_labels(table, domain) or gift_of(signature, mapping.stimulus)
+        named = columns_of_labels(table, domain) or gift_of(
+            signature, mapping.stimulus, domain.options
+        )
         mapping = mapping.model_copy(update={"response": named[0] if len(named) == 1 else "?"})
     if isinstance(domain, HasOutcomes):
         mapping = with_outcomes(mapping, meanings, table, domain)
@@ -696,6 +702,40 @@ def _recognised(
     if "order" not in meanings.values():
         order = order_by_values(signature, reading.shown)
     return replace(reading, order=order), (kind,)
+
+
+def _with_parts_beside(
+    table: AnswerTable,
+    meanings: Mapping[str, str],
+    mapping: AnswerColumns,
+    domain: Domain,
+    said: AnswerColumns,
+) -> AnswerColumns:
+    """The mapping with parts of trials that values tell beside those that the user names, which may be computed."""
+    layout, frame = layouts_to_guess().get(domain.name), table.frame.head(MOST_SEEN)
+    if layout is None or layout.recognise is None or not said.stimulus:
+        return mapping
+    named = [
+        (f"{part} {place}", str(leaf))
+        for part, value in said.stimulus.items()
+        for place, leaf in enumerate(leaves_of(value), 1)
+    ]
+    cells: dict[str, Any] = {}
+    for name, leaf in named:
+        if leaf in frame.columns:
+            cells[name] = frame[leaf]
+        elif columns_in(leaf, frame) != (leaf,):
+            cells[name] = computed_cells(frame, ColumnExpression(leaf, table.columns))
+    used = {column for _, leaf in named for column in columns_in(leaf, frame)}
+    beside = frame.drop(columns=[name for name in used if name in frame.columns]).assign(**cells)
+    reading = layout.recognise(table_signature(beside, meanings, said.response, said.participant))
+    found = {
+        part: value
+        for part, value in (reading.stimulus.items() if reading is not None else ())
+        if mapping.stimulus.get(part) == OPEN_QUESTION
+        and not {str(leaf) for leaf in leaves_of(value)} & set(cells)
+    }
+    return mapping.model_copy(update={"stimulus": {**mapping.stimulus, **found}})
 
 
 def _names_stimuli(reading: Reading) -> bool:

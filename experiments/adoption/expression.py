@@ -27,6 +27,7 @@ FUNCTIONS: Mapping[str, tuple[int, Callable[..., Any]]] = {
     "abs": (1, np.abs),
     "max": (2, np.maximum),
     "min": (2, np.minimum),
+    "round": (1, np.round),
 }
 """How many values each function takes, and what it does."""
 COLUMN_BY_CELL = re.compile(r"(?P<before>[^{}]*)\{(?P<by>[^{}]+)\}(?P<after>[^{}]*)")
@@ -35,7 +36,7 @@ LONGEST = 200
 
 
 class ColumnExpression:
-    """A sum, difference, product or quotient of columns and numbers; ``abs``, ``min`` and ``max`` are known too.
+    """A sum, difference, product or quotient of columns and numbers; `FUNCTIONS` are known too.
 
     Or whether the cells of a column equal those of another, or a word: ``prediction == outcome``. Or in each row the
     cell of the column that another one names: ``outcome_{choice}`` is ``outcome_blue`` where the choice is blue.

@@ -4,18 +4,49 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from lakatos.experiments.adoption.adopt import AdoptedAnswers
+from lakatos.experiments.adoption.mapping import AnswerColumns
 from lakatos.experiments.conditions import CONDITION, MOST_CONDITIONS_WITHIN
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.task import Domain, Stimuli, Trials
 
 Array = NDArray[Any]
+
+
+def check_attributes(
+    found: AdoptedAnswers, columns: AnswerColumns, conditions: Collection[str] = ()
+) -> None:
+    """Refuse an attribute of participants that says different things of one of them.
+
+    Args:
+        found: What was read.
+        columns: With the attributes.
+        conditions: Attributes that may differ within participants, since they are compared as conditions.
+
+    Raises:
+        TrialsError: An attribute differs; the message says what to do.
+    """
+    for name in sorted({*columns.attributes} - {*conditions, columns.condition}):
+        for own, item in zip(found.beside, found.trials, strict=True):
+            if name not in own:
+                continue
+            said = pd.DataFrame({"who": item.participant, "cell": own[name]})
+            several = said[said["cell"] != ""].groupby("who")["cell"].nunique()
+            if n_people := int((several > 1).sum()):
+                raise TrialsError(
+                    f"{name} (--column attributes={name}) is no attribute of participants, since it differs within "
+                    f"{n_people} of {item.n_participants}. If it is a condition, say --column condition={name}, or "
+                    f"compare parameters by it: `lakatos theory effects FILE THEORY --by {name}`; if cells are wrong, "
+                    "correct the file."
+                )
 
 
 def condition_names(found: AdoptedAnswers, column: str) -> dict[str, str]:

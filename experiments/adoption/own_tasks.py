@@ -26,7 +26,7 @@ from lakatos.traces.wording import in_a_list
 WORD_CELLS = {"word", "woord", "wort", "mot", "palabra", "parola", "palavra"}
 """Cells that say of what is shown that it is a word."""
 COHERENCE = {
-    "coherence", "coherency", "coherentie", "coherencia", "cohérence", "kohärenz", "kohaerenz", "coerenza",
+    "coherence", "coh", "coherency", "coherentie", "coherencia", "cohérence", "kohärenz", "kohaerenz", "coerenza",
 }  # fmt: skip
 REWARDS = {"reward", "rewards", "outcome", "win", "wins", "won", "loss", "losses"}
 NO_ATTRIBUTES = CHOICES | REWARDS | {"rt", "latency"}
@@ -115,6 +115,8 @@ def own_task_in_words(table: TableSignature, fewest_options: int = 3) -> str:
         )
     if told := _strength(table) or _rewarded(table) or _repeated_gift(table):
         return told
+    if told := _stated_amount(table) or _one_sequence(table):
+        return told
     if told := _not_covered(table) or _not_of_choices(table):
         return f"{told}: that is no kind of task here, and the file is not read"
     if menu := _menu(table, fewest_options):
@@ -128,7 +130,8 @@ def own_task_in_words(table: TableSignature, fewest_options: int = 3) -> str:
         what = "what is kept" if set(words_of(given)) & KEPT else "a gift"
         return (
             f"{given} seems to be {what} out of {coins}: that is a task of your own, such as "
-            f"studies/tasks/giving.toml. {DECLARE}"
+            "studies/tasks/giving.toml for 10 coins, or studies/tasks/sharing.toml for shares of any number of them "
+            f"(--domain studies/tasks/sharing.toml reads steps of 10%). {DECLARE}"
         )
     if estimated := _estimate(table):
         number, of = estimated
@@ -196,6 +199,41 @@ def _strength(table: TableSignature) -> str:
                 "response=COLUMN"
             )
     return ""
+
+
+STATED = {"ce", "wtp", "wta", "equivalent", "valuation"}
+"""Words in names of columns of amounts that participants stated."""
+NONE_FITS = "no kind of task here fits"
+
+
+def _stated_amount(table: TableSignature) -> str:
+    """What to do with amounts that participants stated, such as certainty equivalents; empty without any."""
+    said = [item for item in table.numbers() if item.words & STATED]
+    if len(said) != 1 or len(said[0].distinct) <= MOST_LEVELS:
+        return ""
+    name = said[0].name
+    return (
+        f"{name} seems to hold amounts that participants stated, as certainty equivalents and prices are: {NONE_FITS}, "
+        "since responses are choices, places on a line, or gifts. A task of your own can have such responses in at "
+        "most 21 steps of the largest amount, as options = { from = 0, to = 100, step = 5 } and --column "
+        f"'response=round({name} / LARGEST * 20) * 5'. {DECLARE}"
+    )
+
+
+def _one_sequence(table: TableSignature) -> str:
+    """What to do where each row shows one sequence, and a column says what participants judged it to be."""
+    shown = [item for item in table.free if _is_sequence(item, shared=True)]
+    judged = [item for item in table.free if item.words & (CHOICES | RATED)]
+    judged = [item for item in judged if 2 <= len(item.distinct) <= MOST_LEVELS]
+    if len(shown) != 1 or len(judged) != 1:
+        return ""
+    options = sorted(judged[0].distinct)
+    return (
+        f"{shown[0].name} seems to hold one sequence in each row, and {judged[0].name} what was judged of it: "
+        f"{NONE_FITS}, since `sequences` has choices which of two looks more random. In a task of your own with the "
+        f"options {in_a_list(options)}, numbers that describe a sequence, such as that of its changes, can be "
+        f"attributes of {options[-1]}, with 0 for the other: add a column for each to the file. {DECLARE}"
+    )
 
 
 def _nested(table: TableSignature) -> str:
@@ -288,15 +326,15 @@ FEWEST_ITEMS, FEWEST_SAMPLES, WORDS_OF_TEXT, MOST_COUNTED = 6, 20, 3, 2
 """Columns of a questionnaire, rows of a signal, words of a text, and the step of what counts trials."""
 
 
-def _is_sequence(column: ColumnSignature) -> bool:
-    """Whether cells are long strings of the same two to four letters, nearly all different."""
+def _is_sequence(column: ColumnSignature, *, shared: bool = False) -> bool:
+    """Whether cells are long strings of the same two to four letters, nearly all different unless they are shared."""
     cells = [cell for cell in column.cells if cell]
     letters = set("".join(column.distinct))
     return (
         2 <= len(letters) <= 4
         and all(letter.isalnum() for letter in letters)
         and min(map(len, cells)) >= SHORTEST_SEQUENCE
-        and len(column.distinct) > len(cells) / 2
+        and len(column.distinct) > (MOST_LEVELS if shared else len(cells) / 2)
     )
 
 
@@ -385,12 +423,25 @@ def _gift(table: TableSignature) -> tuple[str, str] | None:
     return (fits[0][0].name, fits[0][1].name) if len(fits) == 1 else None
 
 
-def gift_of(table: TableSignature, stimulus: Mapping[str, Any]) -> list[str]:
-    """The response in a task of gifts out of a column of coins, also as what is not kept; none where it is unclear."""
+def gift_of(
+    table: TableSignature, stimulus: Mapping[str, Any], options: Sequence[str]
+) -> list[str]:
+    """The response in a task of gifts out of a column of coins, also as what is not kept; none where it is unclear.
+
+    Where options are shares in per cent, it is the nearest of them.
+    """
     given, coins = _gift(table) or ("", "")
-    if not given.isidentifier() or f"{coins} - 0" not in leaves_of(stimulus):
+    leaves = [str(leaf) for leaf in leaves_of(stimulus)]
+    if not given.isidentifier() or not {coins} & {
+        re.split(r"\W", leaf.lstrip("("))[0] for leaf in leaves
+    }:
         return []
-    return [f"{coins} - {given}" if set(words_of(given)) & KEPT else given]
+    is_kept = bool(set(words_of(given)) & KEPT)
+    if all(label.endswith("%") for label in options):
+        n_steps = len(options) - 1
+        share = f"round({given} / {coins} * {n_steps}) * {100 / n_steps:.10g}"
+        return [f"100 - {share}" if is_kept else share]
+    return [f"{coins} - {given}" if is_kept else given]
 
 
 def _estimate(table: TableSignature) -> tuple[str, str] | None:

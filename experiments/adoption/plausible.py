@@ -28,7 +28,7 @@ from lakatos.experiments.adoption.row_words import rows_named
 from lakatos.experiments.adoption.signatures import ColumnSignature, signed_pair
 from lakatos.experiments.adoption.tables import numbers_of, places_of
 from lakatos.experiments.adoption.units import UNITS_OF_TIME
-from lakatos.experiments.errors import ImplausibleError
+from lakatos.experiments.errors import ImplausibleError, TrialsError
 from lakatos.experiments.task import Stimuli, Trials
 
 Array = NDArray[Any]
@@ -165,6 +165,25 @@ SESSION_WORDS = {
 """Words in names of files of which each is a part of what the same participants did."""
 FEWEST_SUMS = 4
 """Different rewards from which on rewards that never fall may be sums."""
+
+
+ACCEPTABLE = (
+    "unknown_participants", "far_numbers", "two_units", "below_chance", "dominated_choices", "reversed_code",
+    "unusual_amounts", "practice_rows", "forced_choices", "contradicted", "counts_up", "cumulated_rewards",
+    "doubtful_reward", "shared_names", "constant_response", "unread_column", "one_set_of_options",
+    "one_row_per_choice", "not_offered", "unequal_losses", "three_decimals", "one_participant", "row_order",
+)  # fmt: skip
+"""Names of what a mapping can accept; the documentation says what each is."""
+
+
+def check_accepted(columns: AnswerColumns) -> None:
+    """Refuse names of what nothing questions, such as misspelt ones: raise `TrialsError`."""
+    unknown = [name for name in columns.accept if name not in ACCEPTABLE]
+    if unknown:
+        raise TrialsError(
+            f"--accept {unknown[0]} (accept in the section participants.columns of a study): nothing has this name. "
+            f"Names are {', '.join(sorted(ACCEPTABLE))}."
+        )
 
 
 def question(columns: AnswerColumns, notes: list[str], name: str, words: str) -> None:
@@ -474,15 +493,19 @@ def rows_that_count(
         used: Columns that the mapping uses for something else.
         response: Column of responses; rows without one, which say what came before others, are kept.
     """
+    where: dict[str, str | tuple[str, ...]] = {}
+    if SCREEN not in used and (screens := screens_with_responses(frame)):
+        where[SCREEN] = screens if len(screens) > 1 else screens[0]
+        frame = frame[frame[SCREEN].str.strip().isin(screens).to_numpy()]
     marked: list[tuple[NDArray[np.bool_], str, str | tuple[str, ...]]] = []
-    for column in map(str, frame.columns):
+    for column in (name for name in map(str, frame.columns) if name not in where):
         cells = frame[column].str.strip()
         # A column that says something in some rows alone is one of the trials there, not of all rows.
         is_of_practice = bool(set(words_of(column)) & PRACTICE) and bool((cells == "").any())
         is_free = column not in used and not is_of_practice
         found = rows_that_do_not_count(frame, column) if is_free else None
         if found is not None:
-            odd, others, what = found
+            odd, rest, what = found
             rows = cells.isin(odd)
             if what.startswith(("missed", "excluded")) and (
                 rows.mean() > MOST_MISSED_ROWS or not _says_something(frame[rows], response)
@@ -493,17 +516,30 @@ def rows_that_count(
                 for cell in odd
             ):
                 continue  # training may be a part of the task, so that the user is asked
-            wanted = others[0] if len(others) == 1 else tuple(others)
+            wanted = rest[0] if len(rest) == 1 else tuple(rest)
             marked.append((cells.isin(odd).to_numpy(), column, wanted))
         elif column not in used and _counts_practice(frame, column):
             marked.append(((cells != "").to_numpy(), column, ""))
-    where: dict[str, str | tuple[str, ...]] = {}
+    others: dict[str, str | tuple[str, ...]] = {}
     gone = np.zeros(len(frame), dtype=bool)
     for rows, column, wanted in sorted(marked, key=lambda item: -int(item[0].sum())):
         if (rows & ~gone).any() and rows.mean() <= MOST_PRACTICE:
-            where[column] = wanted
+            others[column] = wanted
             gone |= rows
-    return where if gone.mean() <= MOST_PRACTICE else {}
+    return where | others if gone.mean() <= MOST_PRACTICE else where
+
+
+SCREEN = "sender"
+"""Column of lab.js that names the screen of each row."""
+
+
+def screens_with_responses(frame: pd.DataFrame) -> tuple[str, ...]:
+    """The screens of a file of lab.js that ever have a response, beside others such as fixation crosses."""
+    if not {SCREEN, "ended_on", "response"} <= set(frame.columns):
+        return ()
+    screen, filled = frame[SCREEN].str.strip(), (frame["response"].str.strip() != "").to_numpy()
+    kept = tuple(screen[filled].unique())
+    return kept if set(kept) < set(screen) else ()
 
 
 MOST_MISSED_ROWS = 0.3

@@ -113,7 +113,8 @@ def recoded_cells(frame: pd.DataFrame, columns: AnswerColumns) -> pd.DataFrame:
 def with_one_spelling(table: AnswerTable, columns: AnswerColumns) -> AnswerTable:
     """The table with one spelling for words of the response that differ in case alone.
 
-    It is the one that the mapping names, or the most frequent one. Single letters may be keys.
+    It is the one that the mapping names, or the most frequent one. Single letters may be different keys, except where
+    the same letters, of which there are several, stand in both cases.
     """
     name = columns.response
     if name not in table.columns:
@@ -122,10 +123,13 @@ def with_one_spelling(table: AnswerTable, columns: AnswerColumns) -> AnswerTable
     counts = cells.value_counts()
     spelling: dict[str, str] = {cell.casefold(): cell for cell in reversed(counts.index.tolist())}
     spelling |= {cell.casefold(): cell for cell in columns.responses}
-    others = [c for c in counts.index if spelling[c.casefold()] != c and len(c) > 1]
-    if len(spelling) > MOST_ALTERNATIVES or len({*map(str.casefold, counts.index)}) == len(counts):
+    small = {cell for cell in counts.index if len(cell) == 1 and cell.islower()}
+    capital = {cell.casefold() for cell in counts.index if len(cell) == 1 and cell.isupper()}
+    shortest = 1 if small == capital and len(small) > 1 else 2
+    others = [c for c in counts.index if spelling[c.casefold()] != c and len(c) >= shortest]
+    if len(spelling) > MOST_ALTERNATIVES or not others:
         return table
-    plain = cells.map(lambda cell: spelling[cell.casefold()] if len(cell) > 1 else cell)
+    plain = cells.map(lambda cell: spelling[cell.casefold()] if len(cell) >= shortest else cell)
     note = f"{name}: {', '.join(others)} differ from other cells in case alone, and are the same"
     frame = table.frame.assign(**{name: plain.astype("str")})
     return replace(table, frame=frame, notes=(*table.notes, note))

@@ -31,10 +31,12 @@ from lakatos.experiments.adoption.option_code import MOST_MISSED, zero_question
 from lakatos.experiments.adoption.own_tasks import own_task_in_words, speaks_of_conflict
 from lakatos.experiments.adoption.plausible import (
     MOST_AGAIN,
+    SCREEN,
     marks_of_missing,
     response_at_places,
     rows_in_words,
     rows_that_do_not_count,
+    screens_with_responses,
     shown_option,
     stimuli_at_places,
 )
@@ -73,6 +75,8 @@ def practice_in_words(
         told = rows_that_do_not_count(frame, column)
         is_said = told and told[2].startswith(("missed", "attention", "excluded"))
         what = told[2] if told and is_said else "practice or previews"
+        if column == SCREEN and kept == set(screens_with_responses(frame)):
+            what = "screens without a response"
         lines.append(
             f"{rows_named(rows)} {'is' if len(rows) == 1 else 'are'} left out as {what}, since {why}; --accept "
             "practice_rows reads them"

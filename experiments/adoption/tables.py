@@ -203,9 +203,29 @@ def _checked(table: AnswerTable) -> AnswerTable:
     names = table.columns
     if not len(table.frame) or not names:
         raise TrialsError(f"{table.name} holds no row of answers below its header.")
+    _refuse_events(table)
     check_names(table.name, list(names))
     check_size(table.name, len(table.frame), len(names))
     return _with_whole_numbers(_with_empty_cells(table))
+
+
+EVENTS = ("Event Type", "Code", "Time")
+"""Columns of a log of the program Presentation."""
+
+
+def _refuse_events(table: AnswerTable) -> None:
+    """Refuse a log whose rows are events, of which a trial has several: raise `TrialsError`."""
+    if not set(EVENTS) <= set(table.columns):
+        return
+    kinds = [cell for cell in map(str, table.frame[EVENTS[0]].str.strip().unique()) if cell]
+    if "Response" in kinds and len(kinds) > 1:
+        raise TrialsError(
+            f"{table.name}: each row is one event of a log of Presentation (Event Type is {', '.join(kinds[:3])}), so "
+            "that the stimulus and the response of a trial stand in two rows, and trials are read from one. Write a "
+            "file with a row for each trial: the participant, the number of the trial, a column for each thing that "
+            "Code says of the stimulus (such as its congruence and the right button), Code of the row Response as "
+            "the button that was pressed, and TTime / 10 of that row as the response time in ms."
+        )
 
 
 def _with_empty_cells(table: AnswerTable) -> AnswerTable:

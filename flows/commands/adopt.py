@@ -45,7 +45,7 @@ def describe_command(
     Examples:
         $ lakatos data describe responses.csv
     """
-    from lakatos.experiments.adoption.own_tasks import NOT_READ
+    from lakatos.experiments.adoption.own_tasks import NONE_FITS, NOT_READ
     from lakatos.flows.operations.adopt import describe_file, how_it_is_read, write_mapping
     from lakatos.traces.wording import plural
 
@@ -74,7 +74,7 @@ def describe_command(
         console.print(
             f"{escape(str(write))} is written: the section participants.columns of a study."
         )
-    if not any(line.endswith(NOT_READ) for line in found.doubts):
+    if not any(line.endswith(NOT_READ) or NONE_FITS in line for line in found.doubts):
         console.print(_what_next(file, domain, found.domain))
 
 

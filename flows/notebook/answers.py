@@ -18,6 +18,7 @@ from lakatos.experiments.adoption.adopt import AdoptedAnswers, adopt_file, check
 from lakatos.experiments.adoption.adopt import adopt as adopt_table
 from lakatos.experiments.adoption.content_order import in_content_order
 from lakatos.experiments.adoption.describe import describe_table
+from lakatos.experiments.adoption.file_conditions import check_attributes
 from lakatos.experiments.adoption.mapping import AnswerColumns
 from lakatos.experiments.adoption.names import ORDER
 from lakatos.experiments.adoption.tables import AnswerTable, read_answers, table_of_frame
@@ -254,6 +255,7 @@ def _adopted(
     task = chosen or DOMAINS[found.domain]
     items = _items(data, found.mapping)
     adopted = adopt_table(table, found.mapping, task, *items)
+    check_attributes(adopted, found.mapping, known)
     if compared:
         check_adopted(adopted)
     return _of_adopted(adopted, task, table.columns, AnswerSource(data, found.mapping))
@@ -270,6 +272,7 @@ def _of_study(study: Path, columns: Mapping[str, Any], known: Sequence[str]) -> 
     names = read_answers(file).columns
     mapping = _with_known(mapping, known, names)
     adopted = adopt_file(file, mapping, task)
+    check_attributes(adopted, mapping, known)
     return _of_adopted(adopted, task, names, AnswerSource(file, mapping))
 
 

@@ -13,6 +13,7 @@ import pandas as pd
 from rich.text import Text
 
 from lakatos.domains import DOMAINS, open_domain
+from lakatos.flows.advice import option_for_caller
 from lakatos.flows.argument import Argument, Columns, RunsFolder
 from lakatos.flows.notebook.answers import adopt
 from lakatos.flows.notebook.asked import names_run, read_asked
@@ -129,7 +130,7 @@ def guess_domain(source: str) -> tuple[str, list[str]]:
     fits = f"which {' and '.join(fitting)} show" if fitting else "which no one kind of task shows"
     raise TheoryError(
         f"which kind of task the theory is about cannot be guessed: {what}{f', {fits}' if read else ''}. Name it with "
-        f"--domain (domain= in Python): {', '.join(fitting or DOMAINS)}, or the file that declares it."
+        f"{option_for_caller('domain')}: {', '.join(fitting or DOMAINS)}, or the file that declares it."
     )
 
 

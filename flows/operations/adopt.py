@@ -13,7 +13,11 @@ from typing import Any
 from lakatos.domains import DOMAINS, open_domain
 from lakatos.experiments.adoption.adopt import AdoptedAnswers, adopt, adopt_file
 from lakatos.experiments.adoption.describe import TableDescription, describe_table
-from lakatos.experiments.adoption.file_conditions import check_domain, with_file_conditions
+from lakatos.experiments.adoption.file_conditions import (
+    check_attributes,
+    check_domain,
+    with_file_conditions,
+)
 from lakatos.experiments.adoption.layouts import known_layout, names_with_layouts
 from lakatos.experiments.adoption.mapping import OPEN_QUESTION, AnswerColumns
 from lakatos.experiments.adoption.study_text import mapping_text, study_text
@@ -74,7 +78,9 @@ def how_it_is_read(found: TableDescription, data: Path | None) -> tuple[str, ...
     domain = found.task or DOMAINS[found.domain]
     try:
         if data is None:  # a data frame
-            return adopt(found.source, found.mapping, domain).told
+            read = adopt(found.source, found.mapping, domain)
+            check_attributes(read, found.mapping)
+            return read.told
         return _adopted(data, found.source, found.mapping, domain).told
     except TrialsError as error:
         return (f"not read yet: {error}",)
@@ -179,6 +185,7 @@ def _adopted(
 ) -> AdoptedAnswers:
     """The experiments of a file that was read, with the second file and the conditions that its mapping may name."""
     found = adopt_file(data, mapping, domain) if mapping.items else adopt(table, mapping, domain)
+    check_attributes(found, mapping)
     if not mapping.condition:
         return found
     check_domain(domain)

@@ -488,6 +488,7 @@ def _with_answers(config: CampaignConfig) -> CampaignConfig:
     # These load pandas.
     from lakatos.experiments.adoption.adopt import adopt_file, check_fits
     from lakatos.experiments.adoption.content_order import trials_of_study
+    from lakatos.experiments.adoption.file_conditions import check_attributes
     from lakatos.experiments.adoption.tables import n_lines
 
     file, columns = Path(people.file), people.columns
@@ -495,6 +496,8 @@ def _with_answers(config: CampaignConfig) -> CampaignConfig:
         check_fits(n_lines(file) - 1, file.name, columns)
     domain = domain_of(config)
     found = adopt_file(file, columns, domain)
+    if not people.answers:  # a run that began goes on as it began
+        check_attributes(found, columns)
     check_fits(sum(item.n_responses for item in found.trials), file.name, columns)
     if columns.condition:
         found, config = _with_conditions(config, found, domain)

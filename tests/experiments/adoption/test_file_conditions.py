@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import lakatos
 from lakatos.experiments.adoption.adopt import adopt
 from lakatos.experiments.adoption.file_conditions import condition_names, with_file_conditions
 from lakatos.experiments.adoption.mapping import AnswerColumns
@@ -189,3 +190,26 @@ def test_responses_stay_what_they_are() -> None:
         own.stimuli["amounts"][own.trial], plain.stimuli["amounts"][plain.trial]
     )
     assert len(set(identities(task, plain.stimuli))) == 10
+
+
+def test_an_attribute_that_differs_within_participants_is_refused_unless_it_is_compared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    frame = answers()
+    shown = {"amounts": ["ss", "ll"], "delays_days": [0, "wait"]}
+    said = {"attributes": ["strategy"], "responses": {"later": 1, "sooner": 0}, "stimulus": shown}
+    with pytest.raises(
+        TrialsError, match=r"strategy .* is no attribute .* within 6 of 6.*condition"
+    ):
+        lakatos.adopt(frame, "intertemporal", said)
+    compared = lakatos.adopt(frame, "intertemporal", said, known=["strategy"])
+    assert sorted(set(compared.beside[0]["strategy"])) == ["Attend!", "Regulate 2"]
+    # What is empty in some rows differs in none.
+    first = frame.assign(site=frame["subject"].where(~frame["subject"].duplicated(), ""))
+    assert lakatos.adopt(first, "intertemporal", said | {"attributes": ["site"]}).people == ({},)
+    frame.to_csv("answers.csv", index=False)
+    text = STUDY.replace('condition = "strategy"', 'attributes = ["strategy"]')
+    Path("study.toml").write_text(text.replace('effects = "condition"\n', ""))
+    with pytest.raises((StudyError, TrialsError), match=r"strategy .* is no attribute"):
+        load_study(Path("study.toml"))

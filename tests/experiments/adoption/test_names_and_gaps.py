@@ -263,6 +263,26 @@ def test_spellings_of_a_response_that_differ_in_case_are_one() -> None:
         read(letters, DOMAINS["intertemporal"], responses={"l": 1, "s": 0})
 
 
+def test_letters_that_name_options_are_one_where_all_of_them_stand_in_both_cases() -> None:
+    rng = np.random.default_rng(3)
+    frame = _people(4, 30).assign(
+        Gewinn_A=rng.integers(5, 20, 120), Wahrsch_A=rng.choice([0.25, 0.5], 120),
+        Gewinn_B=rng.integers(5, 20, 120), Wahrsch_B=rng.choice([0.25, 0.5], 120),
+    )  # fmt: skip
+    values = [frame[f"Gewinn_{own}"] * frame[f"Wahrsch_{own}"] for own in "AB"]
+    frame["Wahl"] = np.where(values[1] > values[0], "B", "A")
+    small = frame["Wahl"].where(frame["trial"] % 3 > 0, frame["Wahl"].str.lower())
+    mixed = frame.assign(Wahl=small)
+    found = _described(mixed)
+    assert found.domain == "risky"
+    assert "Wahl: a, b differ from other cells in case alone, and are the same" in {
+        line.replace("b, a", "a, b") for line in found.odd
+    }
+    assert only(read(mixed)).response.tolist() == only(read(frame)).response.tolist()
+    one = frame.assign(Wahl=frame["Wahl"].where(small != "a", "a"))
+    assert not any("in case alone" in line for line in _described(one).odd)
+
+
 def test_misspelt_cells_of_a_response_are_refused_by_their_rows() -> None:
     frame = _delays()
     frame.loc[[5, 77], "choice"] = ["soooner", "latr"]

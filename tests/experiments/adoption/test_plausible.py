@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,13 @@ import pandas as pd
 import pytest
 from reading import DATA_SETS, WrittenFile, only, read
 
+import lakatos
 from lakatos.domains import DOMAINS
 from lakatos.experiments.adoption.expression import ColumnExpression
 from lakatos.experiments.adoption.mapping import AnswerColumns
 from lakatos.experiments.adoption.plausible import (
+    ACCEPTABLE,
+    check_accepted,
     check_shared_names,
     in_larger_numbers,
     marks_of_missing,
@@ -440,3 +444,24 @@ def test_no_code_is_advised_where_neither_fits() -> None:
         ImplausibleError, match=r"a column is not what it is read as .*neither code"
     ):
         read(frame.assign(choice=1 - frame["choice"]))
+
+
+def test_a_name_to_accept_that_nothing_has_is_refused_with_those_that_exist() -> None:
+    columns = AnswerColumns(accept=("revesed_code",))
+    with pytest.raises(
+        TrialsError, match=r"accept revesed_code .*nothing has this name.*reversed_code"
+    ):
+        check_accepted(columns)
+    check_accepted(AnswerColumns(accept=ACCEPTABLE))
+
+
+def test_all_that_is_questioned_can_be_accepted() -> None:
+    root = Path(lakatos.__file__).resolve().parent.parent
+    sources = [*(root / "experiments").rglob("*.py"), *(root / "domains").rglob("*.py")]
+    texts = [path.read_text("utf-8") for path in sources]
+    told = {name for text in texts for name in re.findall(r"--accept ([a-z_]+)", text)}
+    called = {
+        name for text in texts for name in re.findall(r'question\(\s*\w+,\s*\w+,\s*"(\w+)"', text)
+    }
+    assert len(called) > 15
+    assert told | called <= set(ACCEPTABLE)

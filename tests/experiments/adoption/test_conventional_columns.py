@@ -1,0 +1,253 @@
+"""Files with the columns that programs and laboratories usually write are recognised without help."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from reading import only, read
+
+from lakatos.domains import open_domain
+from lakatos.experiments.adoption.describe import TableDescription, describe_table
+from lakatos.experiments.adoption.own_tasks import own_task_in_words
+from lakatos.experiments.adoption.signatures import table_signature
+from lakatos.experiments.adoption.tables import read_answers, table_of_frame
+from lakatos.experiments.errors import TrialsError
+
+SHARING = Path(__file__).parents[3] / "studies" / "tasks" / "sharing.toml"
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    return np.random.default_rng(7)
+
+
+def _people(n_people: int, n_trials: int) -> pd.DataFrame:
+    who = np.repeat(np.arange(n_people), n_trials)
+    return pd.DataFrame({"subj_idx": who, "trial": np.tile(np.arange(1, n_trials + 1), n_people)})
+
+
+def _described(frame: pd.DataFrame) -> TableDescription:
+    return describe_table(table_of_frame("answers.csv", frame))
+
+
+def _own_task(frame: pd.DataFrame) -> str:
+    return own_task_in_words(table_signature(frame.astype(str), {}))
+
+
+# Perception ------------------------------------------------------------------------------------
+
+
+def _motion(rng: np.random.Generator) -> tuple[pd.DataFrame, np.ndarray]:
+    """Directions with their coherence, and whether each response was right."""
+    frame = _people(6, 80)
+    coh = rng.choice([0.03, 0.06, 0.12, 0.25, 0.5], 480)
+    right = rng.random(480) < 0.5 + coh * 0.95
+    return frame.assign(
+        coh=coh, direction=rng.choice(["left", "right"], 480), rt=rng.uniform(0.3, 1.8, 480).round(3)
+    ), right  # fmt: skip
+
+
+def test_responses_of_minus_1_and_1_beside_directions_are_the_left_and_the_right_one(
+    rng: np.random.Generator,
+) -> None:
+    frame, right = _motion(rng)
+    side = np.where(frame["direction"] == "right", 1, -1)
+    found = _described(frame.assign(response=np.where(right, side, -side)))
+    assert (found.domain, found.mapping.response) == ("perception", "response")
+    assert found.mapping.stimulus == {"strength": "coh", "right_key": "direction"}
+    assert found.mapping.responses == {"left": 0, "right": 1, "-1": 0, "1": 1}
+
+
+def test_responses_of_minus_1_and_1_that_do_not_follow_directions_are_no_sides(
+    rng: np.random.Generator,
+) -> None:
+    frame, right = _motion(rng)
+    # right in most trials, of which most go to the right
+    frame["direction"] = np.where(rng.random(480) < 0.7, "right", "left")
+    found = _described(frame.assign(response=np.where(right | (frame["trial"] % 3 > 0), 1, -1)))
+    assert "right_key" not in found.mapping.stimulus
+
+
+def test_a_response_of_hddm_that_is_mostly_1_says_whether_it_was_right(
+    rng: np.random.Generator,
+) -> None:
+    frame = _people(6, 60).drop(columns="trial")
+    frame["stim"] = rng.choice(["WL", "LL", "WW"], 360)
+    frame["rt"] = rng.uniform(0.3, 1.8, 360).round(3)
+    right = (rng.random(360) < 0.8).astype(float)
+    found = _described(frame.assign(response=right))
+    assert (found.domain, found.mapping.response) == ("perception", "response")
+    assert found.mapping.responses == {"1": 0, "0": 1}
+    assert any("name the right one: --column right_key=COLUMN" in line for line in found.odd)
+    sides = np.tile([0, 1, 1, 0], 90)
+    assert _described(frame.assign(response=sides)).domain == ""
+    assert _described(frame.assign(response=right, feedback=right)).domain != "perception"
+
+
+# Gains and losses ------------------------------------------------------------------------------
+
+
+def test_of_several_columns_of_gains_the_one_with_no_other_word_is_the_amount(
+    rng: np.random.Generator,
+) -> None:
+    frame = _people(5, 60)
+    gain, loss = rng.integers(5, 20, 300) * 2, rng.integers(5, 20, 300)
+    accepted = rng.random(300) < 1 / (1 + np.exp(-0.3 * (gain - 1.5 * loss)))
+    frame = frame.assign(
+        **{"parametric gain": (gain - 25) / 15, "parametric loss": (loss - 12) / 8},
+        gain=gain, loss=loss, respnum=np.where(accepted, 1, 4), respcat=accepted.astype(int),
+    )  # fmt: skip
+    found = _described(frame)
+    assert (found.domain, found.mapping.response) == ("risky", "respcat")
+    assert found.mapping.stimulus["b_amounts"] == ["gain", "-loss"]
+    assert only(read(frame)).response.tolist() == accepted.astype(int).tolist()
+
+
+# Learning --------------------------------------------------------------------------------------
+
+
+def _blocks(rng: np.random.Generator, *, known: bool = False) -> pd.DataFrame:
+    """Three keys for four stimuli, of which another one is right in each block; learned unless it is known."""
+    rows = []
+    for who in range(6):
+        for block in range(1, 7):
+            right, seen = rng.integers(1, 4, 4), np.zeros(4, dtype=bool)
+            for stim in rng.permutation(np.repeat(np.arange(4), 7)):
+                choice = right[stim] if seen[stim] or known else rng.integers(1, 4)
+                choice = rng.integers(1, 4) if rng.random() < 0.1 else choice
+                seen[stim] |= choice == right[stim]
+                rows.append((who, block, stim + 1, choice, int(choice == right[stim])))
+    frame = pd.DataFrame(rows, columns=["subno", "block", "stim", "choice", "cor"])
+    return frame.assign(rt=rng.uniform(0.3, 0.9, len(frame)).round(3))
+
+
+def test_stimuli_whose_right_response_changes_with_blocks_are_cues_learned_anew(
+    rng: np.random.Generator,
+) -> None:
+    frame = _blocks(rng)
+    found = _described(frame)
+    assert (found.domain, found.mapping.response) == ("learning", "choice")
+    assert found.mapping.feedback == {"reward": "cor"}
+    told = {part: found.mapping.stimulus[part] for part in ("cue", "block_start")}
+    assert told == {"cue": "stim", "block_start": "block"}
+    assert only(read(frame)).feedback["reward"].tolist() == frame["cor"].tolist()
+
+
+def test_right_responses_that_participants_know_at_first_are_not_learned(
+    rng: np.random.Generator,
+) -> None:
+    assert _described(_blocks(rng, known=True)).domain == ""
+
+
+# Parts that the user names --------------------------------------------------------------------
+
+
+def test_delays_are_told_beside_amounts_that_the_user_computes(rng: np.random.Generator) -> None:
+    base, more = rng.integers(5, 20, 200), rng.integers(1, 20, 200)
+    frame = _people(5, 40).assign(base=base, loss=more, delay_days=rng.choice([7, 30, 90], 200))
+    frame["choice"] = rng.integers(0, 2, 200)
+    said = {"stimulus": {"amounts": ["base", "base + loss"]}}
+    found = _described(frame).with_columns(said)
+    assert found.domain == "intertemporal"
+    assert found.mapping.stimulus == said["stimulus"] | {"delays_days": [0, "delay_days"]}
+    both = frame.rename(columns={"delay_days": "delay_later"}).assign(
+        delay_sooner=rng.choice([0, 3], 200)
+    )
+    waits = _described(both).with_columns(said).mapping.stimulus["delays_days"]
+    assert waits == ["delay_sooner", "delay_later"]
+
+
+# Programs --------------------------------------------------------------------------------------
+
+
+def _labjs(rng: np.random.Generator) -> pd.DataFrame:
+    """A Stroop task with a row for each screen."""
+    rows = []
+    for who in ("a4833f46", "3095cc24", "fe19da5a", "ee6ca721"):
+        for _ in range(60):
+            word, color = rng.choice(["red", "green", "blue", "orange"], 2)
+            said = color if rng.random() < 0.9 else word
+            took = round(rng.uniform(350, 900), 2)
+            rows += [
+                ("Fixation cross", who, 500.2, "timeout", "", word, color, "", ""),
+                ("Stroop screen", who, took, "response", said, word, color, color, str(said == color).lower()),
+                ("Inter-trial interval", who, 500.0, "timeout", "", word, color, "", ""),
+            ]  # fmt: skip
+    names = "sender id duration ended_on response word color correctResponse correct"
+    return pd.DataFrame(rows, columns=names.split())
+
+
+def test_screens_of_labjs_without_a_response_are_no_trials(rng: np.random.Generator) -> None:
+    frame = _labjs(rng)
+    found = _described(frame)
+    assert found.domain == "attention"
+    assert found.mapping.where == {"sender": "Stroop screen"}
+    assert found.mapping.stimulus == {"congruence": ["color", "word"]}
+    assert (found.mapping.response, found.mapping.response_time) == ("correct", "duration")
+    assert any("left out as screens without a response" in line for line in found.odd)
+    assert only(read(frame)).n_responses == 240
+
+
+def test_a_log_of_events_is_refused_with_the_table_to_write(tmp_path: Path) -> None:
+    file = tmp_path / "log.csv"
+    rows = ["Subject,Trial,Event Type,Code,Time,TTime"]
+    for trial in range(20):
+        rows += [
+            f"s1,{trial},Picture,con_L,{trial}0000,0", f"s1,{trial},Response,1,{trial}5000,5000",
+        ]  # fmt: skip
+    file.write_text("\n".join(rows) + "\n")
+    with pytest.raises(TrialsError, match=r"one event of a log.*a row for each trial.*TTime / 10"):
+        read_answers(file)
+    file.write_text("\n".join(rows[:1] + rows[1::2]) + "\n")
+    assert len(read_answers(file).frame) == 20
+
+
+# Tasks that no kind here holds -----------------------------------------------------------------
+
+
+def test_stated_amounts_and_judgments_of_one_sequence_fit_no_kind(rng: np.random.Generator) -> None:
+    stated = pd.DataFrame({
+        "subject": np.repeat(range(5), 40), "x1": rng.choice([25, 50, 100], 200),
+        "p1": rng.choice([0.1, 0.5], 200), "ce": rng.uniform(0, 60, 200).round(1),
+    })  # fmt: skip
+    words = _own_task(stated)
+    assert words.startswith("ce seems to hold amounts that participants stated")
+    assert "no kind of task here fits" in words
+    assert "round(ce / LARGEST * 20) * 5" in words
+    letters = ["".join(own) for own in rng.choice(["H", "T"], (200, 8))]
+    judged = stated[["subject"]].assign(
+        sequence=letters, judgment=rng.choice(["random", "not random"], 200)
+    )
+    words = _own_task(judged)
+    assert words.startswith("sequence seems to hold one sequence in each row, and judgment what")
+    assert "no kind of task here fits" in words
+
+
+def _budgets(rng: np.random.Generator) -> pd.DataFrame:
+    budgets = np.array([(40, 1, 3), (40, 3, 1), (60, 1, 2), (75, 2, 1), (100, 1, 1)])
+    rows = budgets[np.tile(np.arange(5), 8)]
+    frame = pd.DataFrame(rows, columns=["tokens", "hold_value", "pass_value"])
+    frame.insert(0, "subject", np.repeat(range(8), 5))
+    return frame.assign(tokens_passed=np.round(rng.random(40) * frame["tokens"]).astype(int))
+
+
+def test_shares_of_budgets_are_read_to_the_nearest_step(rng: np.random.Generator) -> None:
+    frame = _budgets(rng)
+    assert "--domain studies/tasks/sharing.toml" in " ".join(_described(frame).doubts)
+    trials = only(read(frame, open_domain(str(SHARING))))
+    share = frame["tokens_passed"] / frame["tokens"]
+    assert trials.response.tolist() == np.round(share * 10).astype(int).tolist()
+    own, other = trials.stimuli["own"][trials.trial], trials.stimuli["other"][trials.trial]
+    assert np.allclose(own[:, 0], frame["tokens"] * frame["hold_value"])
+    assert np.allclose(other[:, 10], frame["tokens"] * frame["pass_value"])
+    assert np.allclose(other[:, 3], 0.3 * frame["tokens"] * frame["pass_value"])
+    # what is kept, and a single column of worth
+    kept = frame.assign(kept=frame["tokens"] - frame["tokens_passed"])
+    kept = kept.drop(columns=["tokens_passed", "hold_value"])
+    turned = only(read(kept, open_domain(str(SHARING))))
+    nearest = 10 - np.round(kept["kept"] / kept["tokens"] * 10)
+    assert turned.response.tolist() == nearest.astype(int).tolist()
+    assert np.allclose(turned.stimuli["own"][turned.trial][:, 0], frame["tokens"])
