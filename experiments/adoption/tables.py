@@ -154,6 +154,11 @@ def read_answers(path: Path) -> AnswerTable:
     return _checked(table)
 
 
+def release_cells() -> None:
+    """Give back the memory of tables that nobody holds any more, which Arrow keeps for later ones."""
+    pa.default_memory_pool().release_unused()
+
+
 def read_cells(path: Path) -> AnswerTable:
     """Read a table of text or a Parquet file as it stands: no cell is taken as empty, and no number is rewritten.
 

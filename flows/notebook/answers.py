@@ -21,7 +21,12 @@ from lakatos.experiments.adoption.describe import describe_table
 from lakatos.experiments.adoption.file_conditions import check_attributes
 from lakatos.experiments.adoption.mapping import AnswerColumns
 from lakatos.experiments.adoption.names import ORDER
-from lakatos.experiments.adoption.tables import AnswerTable, read_answers, table_of_frame
+from lakatos.experiments.adoption.tables import (
+    AnswerTable,
+    read_answers,
+    release_cells,
+    table_of_frame,
+)
 from lakatos.experiments.answer_scale import in_window
 from lakatos.experiments.conditions import named_conditions
 from lakatos.experiments.errors import TrialsError
@@ -222,6 +227,7 @@ def adopt(
     """
     with advice_for_caller():
         found = _adopted(data, domain, columns, folder=folder, known=known, compared=compared)
+    release_cells()  # of a million rows 150 MiB, which fits of theories need
     return replace(found, notes=tuple(map(in_callers_words, found.notes)))
 
 
