@@ -197,7 +197,7 @@ def _rows(
     cells: RowCells, columns: AnswerColumns, participant: Array, notes: list[str]
 ) -> ConflictRows:
     """The cells of a file as what they mean."""
-    told = columns.stimulus
+    parts = columns.stimulus
     rows = read_timed_rows(
         cells,
         columns,
@@ -212,71 +212,71 @@ def _rows(
             "keys, from the left from 0: --column responses.CELL=PLACE (participants.columns.responses)."
         )
     block = np.zeros(len(participant), dtype=np.int64)
-    if "block" in told:
-        block = pd.factorize(pd.Series(cells.text(str(told["block"]))))[0].astype(np.int64)
+    if "block" in parts:
+        block = pd.factorize(pd.Series(cells.text(str(parts["block"]))))[0].astype(np.int64)
     return ConflictRows(
         **vars(rows),
         participant=participant,
         block=block,
         congruence=_congruence(
             cells,
-            told["congruence"],
+            parts["congruence"],
             notes,
             lambda own: _slower_cell(own, participant, rows.is_right, rows.time_s),
         ),
-        level=whole_number(told.get("level", 0), "level"),
+        level=whole_number(parts.get("level", 0), "level"),
     )
 
 
 def _congruence(
-    cells: RowCells, told: Any, notes: list[str], slower: Callable[[Array], tuple[str, str]]
+    cells: RowCells, found: Any, notes: list[str], slower: Callable[[Array], tuple[str, str]]
 ) -> Array:
     """What the distractor suggests: 1 the right answer, -1 another one, 0 none.
 
     Of cells, ``slower`` tells the one whose trials are harder, empty where none is, and what shows it.
     """
-    if isinstance(told, str):
-        said = folded(cells.text(told))
-        cells.refuse_empty(said == "", told)
-        is_computed = columns_in(told, cells.frame.drop(columns=told)) != (told,)
-        known = set(said.tolist())
-        _refuse_other_numbers(cells.name, told, said)
+    if isinstance(found, str):
+        texts = folded(cells.text(found))
+        cells.refuse_empty(texts == "", found)
+        is_computed = columns_in(found, cells.frame.drop(columns=found)) != (found,)
+        known = set(texts.tolist())
+        _refuse_other_numbers(cells.name, found, texts)
         code = (
             {cell: 1.0 if value else -1.0 for cell, value in YES_OR_NO.items()}
             if is_computed and known <= set(YES_OR_NO)  # what is computed is 1 where it holds
-            else _congruence_code(cells.name, told, known, notes, lambda: slower(said))
+            else _congruence_code(cells.name, found, known, notes, lambda: slower(texts))
         )
         cells.refuse(
-            ~pd.Series(said).isin(list(code)).to_numpy(),
-            told,
+            ~pd.Series(texts).isin(list(code)).to_numpy(),
+            found,
             "is none of congruent, incongruent and neutral (or 1, -1 and 0). Say what it means: --column "
-            f'\'recode.{told}={{"CELL" = "congruent"}}\'',
+            f'\'recode.{found}={{"CELL" = "congruent"}}\'',
         )
-        return by_distinct(pd.Series(said), code.__getitem__).astype(np.float64)
-    if not isinstance(told, list | tuple) or len(told) != 2:
+        return by_distinct(pd.Series(texts), code.__getitem__).astype(np.float64)
+    if not isinstance(found, list | tuple) or len(found) != 2:
         raise TrialsError(
             "congruence: name one column, or two: what is asked for, and what distracts from it (--column "
             'congruence=COLUMN, or congruence=\'["TARGET", "DISTRACTOR"]\').'
         )
-    target, distractor = (folded(cells.text(str(column))) for column in told)
-    cells.refuse_empty(target == "", str(told[0]))
+    target, distractor = (folded(cells.text(str(column))) for column in found)
+    cells.refuse_empty(target == "", str(found[0]))
     # A distractor that is never asked for suggests no answer.
     suggests = np.isin(distractor, target)
     if not (target == distractor).any():
         raise TrialsError(
-            f"{cells.name}: {told[1]} is never the same as {told[0]}, so that no row tells what is congruent; "
+            f"{cells.name}: {found[1]} is never the same as {found[0]}, so that no row tells what is congruent; "
             "name a column that says it (--column congruence=COLUMN)."
         )
     return np.where(target == distractor, 1.0, np.where(suggests, -1.0, 0.0))
 
 
-def _refuse_other_numbers(name: str, column: str, said: Array) -> None:
+def _refuse_other_numbers(name: str, column: str, texts: Array) -> None:
     """Refuse numbers of congruence beside words, or beside numbers that have no meaning here, unless they are rare.
 
     Raises:
         TrialsError: There are such numbers, so that the meaning of none is known.
     """
-    shares = pd.Series(said).value_counts(normalize=True)
+    shares = pd.Series(texts).value_counts(normalize=True)
     shares = shares[(shares > MOST_WRONG_CODES).to_numpy()]
     is_number = numbers_of(pd.Series(shares.index, dtype="str")).notna().to_numpy()
     numbers = sorted(map(str, shares.index[is_number]))
@@ -293,7 +293,7 @@ def _refuse_other_numbers(name: str, column: str, said: Array) -> None:
 def _congruence_code(
     name: str,
     column: str,
-    said: set[str],
+    distinct: set[str],
     notes: list[str],
     slower: Callable[[], tuple[str, str]],
 ) -> Mapping[str, float]:
@@ -302,18 +302,18 @@ def _congruence_code(
     Raises:
         TrialsError: The cells are 0 and 1, and the column's name does not say which of them is congruent.
     """
-    if not said <= set(YES_OR_NO):
-        known = {cell: said_of_distractor(cell) for cell in said}
+    if not distinct <= set(YES_OR_NO):
+        known = {cell: said_of_distractor(cell) for cell in distinct}
         return {**CONGRUENCE, **{cell: sign for cell, sign in known.items() if sign is not None}}
     words = set(words_of(column))
     if not words & (SAME | OTHER):
         harder, why = slower()
-        code = {cell: "incongruent" if cell == harder else "congruent" for cell in sorted(said)}
+        code = {cell: "incongruent" if cell == harder else "congruent" for cell in sorted(distinct)}
         if not harder:
             code = dict.fromkeys(code, "WORD")
         raise TrialsError(
-            f"{name}: {column} says {' and '.join(sorted(said))}, and no name says which is congruent. {why}: --column "
-            f"{_recoded(column, code)}{'' if harder else ', each WORD congruent or incongruent'} "
+            f"{name}: {column} says {' and '.join(sorted(distinct))}, and no name says which is congruent. {why}: "
+            f"--column {_recoded(column, code)}{'' if harder else ', each WORD congruent or incongruent'} "
             "(participants.columns.recode in a study)."
         )
     sign = -1.0 if words & OTHER else 1.0
@@ -325,25 +325,25 @@ def _congruence_code(
 
 def _recoded(column: str, words: Mapping[str, str]) -> str:
     """The option by which cells of a column mean words."""
-    said = ", ".join(f'{cell} = "{word}"' for cell, word in words.items())
-    return f"'recode.{column}={{{said}}}'"
+    own_words = ", ".join(f'{cell} = "{word}"' for cell, word in words.items())
+    return f"'recode.{column}={{{own_words}}}'"
 
 
 def _slower_cell(
-    said: Array, participant: Array, is_right: Array, time_s: Array
+    texts: Array, participant: Array, is_right: Array, time_s: Array
 ) -> tuple[str, str]:
     """Of two cells, the one in whose trials participants are slower, or else less accurate; and the advice with it.
 
     Empty where times and accuracies differ by no more than chance, or speak against each other.
     """
-    cells = sorted(set(said.tolist()))
-    frame = pd.DataFrame({"who": participant, "said": said, "right": is_right, "time": time_s})
+    cells = sorted(set(texts.tolist()))
+    frame = pd.DataFrame({"who": participant, "said": texts, "right": is_right, "time": time_s})
     frame = frame[np.isfinite(time_s)]
     if len(cells) != 2:
         return "", "Say what each is"
     times = _within(frame[frame["right"]], "time", cells)
     errors = _within(frame.assign(error=1.0 - frame["right"]), "error", cells)
-    told = (
+    words = (
         f"of {plural(len(times), 'participant')}, {int((times > 0).sum())} take longer to respond rightly when it is "
         f"{cells[1]} (on average {1000 * times.mean():.0f} ms), and {int((errors > 0).sum())} make more errors then"
         if len(times)
@@ -351,10 +351,10 @@ def _slower_cell(
     )
     signs = {int(np.sign(t)) for t in (_t_of_means(times), _t_of_means(errors)) if abs(t) > SLOWER}
     if len(signs) != 1:
-        return "", f"The data do not tell it ({told}); say what each is"
+        return "", f"The data do not tell it ({words}); say what each is"
     return cells[
         int(signs == {1})
-    ], f"Trials that are harder are likely the incongruent ones: {told}"
+    ], f"Trials that are harder are likely the incongruent ones: {words}"
 
 
 def _within(frame: pd.DataFrame, name: str, cells: Sequence[Any]) -> Array:
@@ -380,8 +380,8 @@ def _question_congruence(
     column = columns.stimulus["congruence"]
     if not isinstance(column, str):
         return
-    said = set(folded(cells.text(column)).tolist())
-    if not said <= {*YES_OR_NO, "-1", "-1.0"} and column not in columns.recode:
+    distinct = set(folded(cells.text(column)).tolist())
+    if not distinct <= {*YES_OR_NO, "-1", "-1.0"} and column not in columns.recode:
         return  # words of a file say what they mean
     known = np.flatnonzero(fine & rows.is_right & (rows.congruence != 0))
     frame = pd.DataFrame(
@@ -419,8 +419,8 @@ def _turned_congruence(rows: ConflictRows, cells: RowCells, columns: AnswerColum
     words = {1.0: "incongruent", -1.0: "congruent", 0.0: "neutral"}
     if columns_in(column, cells.frame.drop(columns=column)) != (column,):
         return "Name a column, or a comparison, that is 1 where trials are congruent: --column congruence=COLUMN"
-    said = folded(cells.text(column)).tolist()
-    signs = dict(zip(said, rows.congruence.tolist(), strict=True))
+    texts = folded(cells.text(column)).tolist()
+    signs = dict(zip(texts, rows.congruence.tolist(), strict=True))
     given = columns.recode.get(column, {})
     code = {
         cell: signs[str(to).casefold()] for cell, to in given.items() if str(to).casefold() in signs
@@ -436,24 +436,24 @@ def guessed_parts(frame: pd.DataFrame) -> dict[str, Any]:
     """Parts of trials that names and cells of columns suggest; none without conflict and a time."""
     words = {str(name): set(words_of(str(name))) for name in frame.columns}
     congruence = _guessed_congruence(frame, words)
-    if not congruence or not any(said & TIMES for said in words.values()):
+    if not congruence or not any(own_words & TIMES for own_words in words.values()):
         return {}
     found: dict[str, Any] = {"congruence": congruence}
     used = {congruence} if isinstance(congruence, str) else set(congruence)
     cells = {
         name: set(folded(frame[name].unique())) - {""}
-        for name, said in words.items()
-        if name not in used and said & (KEYS | RIGHT_KEYS)
+        for name, own_words in words.items()
+        if name not in used and own_words & (KEYS | RIGHT_KEYS)
     }
     right = [
         name
-        for name, said in cells.items()
-        if guessed_keys(said)
+        for name, own_words in cells.items()
+        if guessed_keys(own_words)
         and ((words[name] & CORRECT and words[name] & KEYS) or "cresp" in words[name])
     ]
     # Of several, the one in whose words the keys that were pressed stand.
-    pressed = [said for name, said in cells.items() if said and name not in right]
-    fits = [name for name in right if any(said <= cells[name] for said in pressed)]
+    pressed = [own_words for name, own_words in cells.items() if own_words and name not in right]
+    fits = [name for name in right if any(own_words <= cells[name] for own_words in pressed)]
     return found | {"right_key": (fits or right)[0]} if right else found
 
 
@@ -466,20 +466,23 @@ def _are_opposites(cells: set[str]) -> bool:
 
 def _guessed_congruence(frame: pd.DataFrame, words: Mapping[str, set[str]]) -> Any:
     """The column whose name or cells tell of conflict, or those of target and distractor; empty if there are none."""
-    for name, said in words.items():
+    for name, own_words in words.items():
         cells = set(folded(frame[name].unique())) - {""}
         if _are_opposites(cells):
             return name
         if len(cells) < 2 or not cells <= {*CONGRUENCE, *YES_OR_NO}:
             continue
-        if said & (SAME | OTHER) and cells <= set(YES_OR_NO):
+        if own_words & (SAME | OTHER) and cells <= set(YES_OR_NO):
             return name
         if not cells <= set(CONGRUENCE):
             continue
-        if said & CONDITIONS or all(len(cell) > 3 and cell[0].isalpha() for cell in cells):
+        if own_words & CONDITIONS or all(len(cell) > 3 and cell[0].isalpha() for cell in cells):
             return name
-    target = next((name for name, said in words.items() if said & TARGETS and not said & KEYS), "")
-    other = next((name for name, said in words.items() if said & DISTRACTORS), "")
+    target = next(
+        (name for name, own_words in words.items() if own_words & TARGETS and not own_words & KEYS),
+        "",
+    )
+    other = next((name for name, own_words in words.items() if own_words & DISTRACTORS), "")
     return [target, other] if target and other else ""
 
 
@@ -550,7 +553,7 @@ def _rows_of_letters(columns: Sequence[ColumnSignature]) -> dict[str, dict[str, 
     """Columns of rows such as ``HHSHH`` or ``<<><<``, with what each row says of the letters around the middle one."""
     found = {}
     for item in columns:
-        said = {}
+        distinct_cells = {}
         for cell in item.distinct:
             text = cell.replace(" ", "")
             middle, around = (
@@ -559,9 +562,9 @@ def _rows_of_letters(columns: Sequence[ColumnSignature]) -> dict[str, dict[str, 
             )
             if len(text) < 3 or len(text) % 2 == 0 or len(around) != 1 or text.isdigit():
                 break
-            said[cell] = "congruent" if around == {middle} else "incongruent"
-        if len(said) == len(item.distinct) and len(set(said.values())) == 2:
-            found[item.name] = said
+            distinct_cells[cell] = "congruent" if around == {middle} else "incongruent"
+        if len(distinct_cells) == len(item.distinct) and len(set(distinct_cells.values())) == 2:
+            found[item.name] = distinct_cells
     return found
 
 
@@ -572,9 +575,9 @@ def _conflict(
 ) -> Any:
     """The column that says what is congruent, or those of target and distractor; empty where there are none."""
     for item in columns:
-        said = {cell.casefold() for cell in item.distinct}
-        signs = {said_of_distractor(cell) for cell in said}
-        is_word = all(len(cell) > 2 for cell in said) or {"c", "i"} <= said
+        distinct_cells = {cell.casefold() for cell in item.distinct}
+        signs = {said_of_distractor(cell) for cell in distinct_cells}
+        is_word = all(len(cell) > 2 for cell in distinct_cells) or {"c", "i"} <= distinct_cells
         if None not in signs and {1.0, -1.0} <= signs and is_word:
             return item.name
     said_of_keys = PRESSED | CHOICES

@@ -71,10 +71,10 @@ def _matrix(table: TableSignature, numbers: Sequence[ColumnSignature]) -> Readin
     cells: dict[str, dict[frozenset[str], str]] = {"own": {}, "other": {}}
     words: list[str] = []
     for item in numbers:
-        said = words_of(item.name)
+        own_words = words_of(item.name)
         for player, mark, no_mark in (("own", SELF, OTHER), ("other", OTHER, SELF)):
-            rest = [word for word in said if word not in mark]
-            if len(rest) == len(said) - 1 == 2 and not set(said) & no_mark:
+            rest = [word for word in own_words if word not in mark]
+            if len(rest) == len(own_words) - 1 == 2 and not set(own_words) & no_mark:
                 cells[player][frozenset(rest)] = item.name
                 words += [word for word in rest if word not in words]
     own, other = cells["own"], cells["other"]
@@ -167,8 +167,10 @@ def _offer(table: TableSignature, numbers: Sequence[ColumnSignature]) -> Reading
     if reading.response not in table.columns:
         return reading
     column = table.columns[reading.response]
-    said = [cell for cell in column.distinct if cell not in reading.missing.get(column.name, ())]
-    return replace(reading, responses=accepts(column, said))
+    distinct_cells = [
+        cell for cell in column.distinct if cell not in reading.missing.get(column.name, ())
+    ]
+    return replace(reading, responses=accepts(column, distinct_cells))
 
 
 def _is_rest(rest: ColumnSignature, whole: ColumnSignature, offer: ColumnSignature) -> bool:

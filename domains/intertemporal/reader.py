@@ -50,9 +50,9 @@ IN_TIME = [pair for pair in SIDES if set(pair) & (EARLY | LATE | SOONER)]
 def _guess_dated(names: Sequence[str]) -> dict[str, Any]:
     if glued := _guess_glued(names):
         return glued
-    told = words_and_sides(names, AMOUNTS)
-    amounts = told and told[1]
-    delays = by_side(names, DELAYS, [told[0], *IN_TIME] if told else SIDES)
+    found = words_and_sides(names, AMOUNTS)
+    amounts = found and found[1]
+    delays = by_side(names, DELAYS, [found[0], *IN_TIME] if found else SIDES)
     dates, days = by_side(names, ["date"]), [name for name in names if "date" in words_of(name)]
     if amounts and not delays and dates and len(days) == 3:
         (today,) = {*days} - {*dates[0], *dates[1]}
@@ -96,9 +96,11 @@ def _guess_one_side(names: Sequence[str]) -> dict[str, Any]:
     sides = SOONER | {side for pair in SIDES for side in pair}
     found = {}
     for part, kind in (("amounts", {*AMOUNTS, "mag"}), ("delays_days", {"delay", "wait"})):
-        own = {name: said for name, said in words.items() if said & kind}
-        soon = [name for name, said in own.items() if said & SOONER]
-        other = [name for name, said in own.items() if not said & (sides | {"short", "long"})]
+        own = {name: own_words for name, own_words in words.items() if own_words & kind}
+        soon = [name for name, own_words in own.items() if own_words & SOONER]
+        other = [
+            name for name, own_words in own.items() if not own_words & (sides | {"short", "long"})
+        ]
         if len(soon) != 1 or len(other) != 1:
             return {}
         found[part] = [soon[0], other[0]]
@@ -166,8 +168,8 @@ def recognise(table: TableSignature) -> Reading | None:
     amounts = [item for item in amounts if not is_clock(item, table.person)]
     amounts = [item for item in amounts if item.is_money] or amounts
     amounts = named_amounts([item for item in amounts if item.name != table.response])
-    if asked := _nameless(table, amounts, waits):
-        return asked
+    if presented := _nameless(table, amounts, waits):
+        return presented
     if len(amounts) == 1:
         constants = [own for own in table.constants() if _may_be_amount(own)]
         amounts += [own for own in constants if own.is_money] or [

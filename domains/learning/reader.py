@@ -159,9 +159,9 @@ def sequence_of_steps(
     _check_direction_of_reward(cells, columns, feedback["reward"], participant, notes)
     feedback["reward"] = (feedback["reward"] / size).round(12)
     if payoff is not None:
-        told = payoff[step, 0, chosen]
+        found = payoff[step, 0, chosen]
         cells.refuse(
-            ~np.isclose(told, feedback["reward"]),
+            ~np.isclose(found, feedback["reward"]),
             columns.feedback["reward"],
             f"is not what {PAYOFF} says that the chosen option paid",
         )
@@ -193,8 +193,8 @@ def _with_cues(
     """
     cue, names = _cue_numbers(cells, columns.stimulus[CUE], participant, game, known)
     named = {name: str(number + 1) for number, name in enumerate(names)}
-    told = [f"{name} is cue {number}" for name, number in named.items() if name != number]
-    which = f": {', '.join(told)}" if told else "" if names else "; each game has cues of its own"
+    words = [f"{name} is cue {number}" for name, number in named.items() if name != number]
+    which = f": {', '.join(words)}" if words else "" if names else "; each game has cues of its own"
     notes.append(f"values are learned apart for each cue{which}")
     step = np.zeros(len(cue), dtype=np.int64)
     parts: list[Array] = []
@@ -252,10 +252,10 @@ def _cue_numbers(
         TrialsError: A game has too many cues, or none comes again.
     """
     names = [str(name) for name in (given if isinstance(given, list | tuple) else [given])]
-    said = [cells.text(name) for name in names]
-    for name, own in zip(names, said, strict=True):
+    texts = [cells.text(name) for name in names]
+    for name, own in zip(names, texts, strict=True):
         cells.refuse_empty(own == "", name)
-    joined = np.array([" ".join(row) for row in zip(*said, strict=True)], dtype=object)
+    joined = np.array([" ".join(row) for row in zip(*texts, strict=True)], dtype=object)
     by_name = pd.Series(joined)
     if declared:
         what = f"is none of the declared cues {', '.join(declared)}"
@@ -324,11 +324,11 @@ def _two_stages(
     second, state = str(columns.stimulus[SECOND]), str(columns.stimulus.get("state", ""))
     if state == second:
         cells, state = _with_states_apart(cells, second, columns, notes)
-    said = cells.text(state)
-    cells.refuse_empty(said == "", state)
-    counts = pd.Series(said).value_counts()
+    texts = cells.text(state)
+    cells.refuse_empty(texts == "", state)
+    counts = pd.Series(texts).value_counts()
     if len(counts) > 2 and counts.iloc[2] < RARE_STATE * counts.iloc[1]:
-        others = ~np.isin(said, counts.index[:2].to_numpy())
+        others = ~np.isin(texts, counts.index[:2].to_numpy())
         cells.refuse(
             others,
             state,
@@ -346,7 +346,7 @@ def _two_stages(
     gained = (rewards(cells, columns.feedback["reward"], notes) / size).round(12)
     rows = zip(
         first.tolist(),
-        [1 + states.index(cell) for cell in said],
+        [1 + states.index(cell) for cell in texts],
         then.tolist(),
         gained.tolist(),
         strict=True,
@@ -380,11 +380,11 @@ def _second_choices(cells: RowCells, columns: AnswerColumns, second: str, state:
 
     Names that first choices do not have are in the order of the alphabet, within each state.
     """
-    said = cells.text(second)
-    cells.refuse_empty(said == "", second)
-    if set(said.tolist()) & set(columns.responses) or not columns.responses:
+    texts = cells.text(second)
+    cells.refuse_empty(texts == "", second)
+    if set(texts.tolist()) & set(columns.responses) or not columns.responses:
         return chosen_options(cells, columns.model_copy(update={"response": second}))
-    frame = pd.DataFrame({"state": cells.text(state), "cell": said})
+    frame = pd.DataFrame({"state": cells.text(state), "cell": texts})
     names = {own: sorted(rows["cell"].unique()) for own, rows in frame.groupby("state")}
     too_many = {own: cells_said for own, cells_said in names.items() if len(cells_said) > 2}
     if too_many:
@@ -450,14 +450,14 @@ def _games(cells: RowCells, column: str, participant: Array) -> Array:
     """``(n_rows,)`` number of each participant's game, from 0: a column flags where one begins, or numbers it."""
     if not column:
         return np.zeros(len(participant), dtype=np.int64)
-    said = cells.text(column)
-    cells.refuse_empty(said == "", column)
+    texts = cells.text(column)
+    cells.refuse_empty(texts == "", column)
     order = np.argsort(participant, kind="stable")
-    own, is_new = said[order], np.diff(participant[order], prepend=-1) != 0
-    is_0_or_1 = np.isin(said, ("0", "1", "0.0", "1.0"))
+    own, is_new = texts[order], np.diff(participant[order], prepend=-1) != 0
+    is_0_or_1 = np.isin(texts, ("0", "1", "0.0", "1.0"))
     is_flag = is_0_or_1.mean() > MOSTLY
     cells.refuse(is_flag & ~is_0_or_1, column, "is neither 0 nor 1")
-    if not is_flag and is_mixed(said, participant):
+    if not is_flag and is_mixed(texts, participant):
         raise TrialsError(
             f"{cells.name}: {column} comes and goes within participants, so that it numbers no games: say which column "
             "does, or is 1 where a game begins (--column block_start=COLUMN)."
@@ -469,7 +469,7 @@ def _games(cells: RowCells, column: str, participant: Array) -> Array:
         begins &= np.isin(own, ("1", "1.0"))
     count = np.cumsum(begins & ~is_new)
     first = np.maximum.accumulate(np.where(is_new, np.arange(len(own)), 0))
-    game = np.zeros(len(said), dtype=np.int64)
+    game = np.zeros(len(texts), dtype=np.int64)
     game[order] = count - count[first]
     return game
 
@@ -491,10 +491,10 @@ def _parts_that_go_on(cells: RowCells, columns: AnswerColumns, participant: Arra
     return [
         f"{name} has several values within participants, and what was learned is taken to go on from one to the next; "
         f"if a new game begins there, say --column block_start={name}"
-        for name, said in found.items()
-        if not is_mixed(said, participant)
-        and len(set(zip(said, participant, strict=True))) > len(np.unique(participant))
-        and len(said) > FEWEST_STEPS * len(set(zip(said, participant, strict=True)))
+        for name, values in found.items()
+        if not is_mixed(values, participant)
+        and len(set(zip(values, participant, strict=True))) > len(np.unique(participant))
+        and len(values) > FEWEST_STEPS * len(set(zip(values, participant, strict=True)))
     ]
 
 
@@ -616,8 +616,8 @@ def _check_file_order(
     ]
     ranks = [item for item in items if ranks_rows(item, participant)]
     found = [f"{item.name} numbers them" for item in ranks if not is_clock(item, participant, 1)]
-    said = pd.DataFrame({"who": participant, "said": cells.text(columns.response)})
-    sizes, n_runs = said.value_counts(), (said != said.shift()).any(axis=1).sum()
+    texts = pd.DataFrame({"who": participant, "said": cells.text(columns.response)})
+    sizes, n_runs = texts.value_counts(), (texts != texts.shift()).any(axis=1).sum()
     if n_runs == len(sizes) > participant.max() + 1 and sizes.quantile(0.25) > 2:
         found.append(f"they are sorted by {columns.response}")
     if found:
@@ -714,11 +714,11 @@ AVOIDED = 4.0
 def recognise(table: TableSignature) -> Reading | None:
     """A choice and what followed it, and no number besides that could describe the options."""
     table = _with_outcome_of_choice(table)
-    said = table.columns.get(table.response)
+    values = table.columns.get(table.response)
     found = _recognised_prediction(table) or _recognised_choices(table)
     if found is None or (CUE in found.stimulus and "block_start" not in found.stimulus):
         found = _learned_anew(table) or found
-    if found is not None and not (said and len(said.distinct) == 1):
+    if found is not None and not (values and len(values.distinct) == 1):
         return found
     for withheld in _with_withheld(table):
         found = _recognised_choices(withheld)
@@ -949,14 +949,14 @@ def _cues(
     """Columns that make up the cue: their names say so, or rewards of one and the same choice differ by them."""
     frame = pd.DataFrame({item.name: item.cells for item in table.columns.values()})
     cells = RowCells(frame, "")
-    said = AnswerColumns(response=response.name, feedback={"reward": paid.name})
+    stated = AnswerColumns(response=response.name, feedback={"reward": paid.name})
     found = [
         item for item in table.free
         if item not in (response, paid) and 2 <= len(item.distinct) <= MOST_CUES
         and not item.words & (JUDGED | REWARDS | NO_PROPERTY)
         and (set(item.distinct) != set(response.distinct) or item.words & CUE_WORDS)
         and is_mixed(item.cells.to_numpy(dtype=object), table.person)
-        and (item.words & STIMULUS_WORDS or rewards_depend(cells, said, table.person, item.name))
+        and (item.words & STIMULUS_WORDS or rewards_depend(cells, stated, table.person, item.name))
     ]  # fmt: skip
     kept: list[ColumnSignature] = []
     for item in sorted(found, key=lambda own: -len(own.distinct)):
@@ -969,9 +969,11 @@ def _go(response: ColumnSignature) -> dict[str, str]:
     """The cell that stands for responding, where the other one is to withhold it; ``?`` where no word says which."""
     if WITHHELD in response.distinct:
         return {GO: "?"}
-    said = {cell.casefold().replace("-", "").replace(" ", ""): cell for cell in response.distinct}
-    if set(said) == {"go", "nogo"}:
-        return {GO: said["go"]}
+    distinct_cells = {
+        cell.casefold().replace("-", "").replace(" ", ""): cell for cell in response.distinct
+    }
+    if set(distinct_cells) == {"go", "nogo"}:
+        return {GO: distinct_cells["go"]}
     if not response.words & PRESSED or len(response.distinct) != 2:
         return {}
     code = {TRUTH.get(cell.casefold(), cell): cell for cell in response.distinct}
@@ -1003,8 +1005,8 @@ def _worth_by_sums(
 
 
 def _worth_in_words(paid: ColumnSignature, worth: Mapping[str, str]) -> list[str]:
-    told = ", ".join(f"{word} is {number}" for word, number in worth.items())
-    return [f"{paid.name}: {told}, as a column of sums says"] if worth else []
+    words = ", ".join(f"{word} is {number}" for word, number in worth.items())
+    return [f"{paid.name}: {words}, as a column of sums says"] if worth else []
 
 
 def _counted_cues(table: TableSignature, cues: Sequence[ColumnSignature]) -> tuple[str, str]:
@@ -1077,7 +1079,7 @@ def _offered(table: TableSignature, response: ColumnSignature) -> Reading | None
     It is the column that repeats one of both, or else the response, if its cells say places.
     """
     for one, other in _shown_pairs(table):
-        said = set(one.distinct)
+        distinct_cells = set(one.distinct)
         filled = ((one.cells != "") & (other.cells != "")).to_numpy()
         chosen = [
             item for item in table.free if item not in (one, other) and _repeats(item, one, other)
@@ -1090,7 +1092,7 @@ def _offered(table: TableSignature, response: ColumnSignature) -> Reading | None
             parts = {SHOWN: [one.name, other.name]}
         else:
             continue
-        if len(said) == 2:
+        if len(distinct_cells) == 2:
             # Where the response itself names stimuli, their places are not needed.
             return (
                 Reading({"options": 2, **parts}, response=response.name)
@@ -1149,8 +1151,12 @@ def _places(table: TableSignature, chosen: Sequence[ColumnSignature]) -> set[str
     """Columns that say at which place each option stood: they hold the cells of a choice, and one of two its own."""
     found: set[str] = set()
     for choice in chosen:
-        said, filled = set(choice.distinct), (choice.cells != "").to_numpy()
-        alike = [item for item in table.free if item is not choice and set(item.distinct) == said]
+        distinct_cells, filled = set(choice.distinct), (choice.cells != "").to_numpy()
+        alike = [
+            item
+            for item in table.free
+            if item is not choice and set(item.distinct) == distinct_cells
+        ]
         for one, other in combinations(alike, 2):
             is_one = (choice.cells == one.cells).to_numpy() | (
                 choice.cells == other.cells
@@ -1250,15 +1256,15 @@ def _stages(
     A column says which transitions were rare; or two columns are called the first and the second choice, and a third
     one of two cells follows the first of them in most rows.
     """
-    said = [item for item in table.free if _says_transitions(item)]
-    if len(said) != 1:
+    values = [item for item in table.free if _says_transitions(item)]
+    if len(values) != 1:
         return _numbered_stages(choices)
-    for first, state in permutations([item for item in choices if item is not said[0]], 2):
-        rare, one, other = _where_said(said[0], first, state)
+    for first, state in permutations([item for item in choices if item is not values[0]], 2):
+        rare, one, other = _where_said(values[0], first, state)
         follows = is_function_of(rare, one, other) and is_function_of(other, one, rare)
         if not follows or is_function_of(rare, one) or is_function_of(rare, other):
             continue
-        others = [item for item in choices if item not in (first, state, said[0])]
+        others = [item for item in choices if item not in (first, state, values[0])]
         second = [item for item in others if 2 <= len(item.distinct) <= 4]
         named = [item for item in second if item.words & CHOICES]
         second = named if len(second) > 1 else second

@@ -35,8 +35,8 @@ def _guess_rated(names: Sequence[str]) -> dict[str, Any]:
     n_cues = len(ratings[0])
     if n_cues < 2:
         return {}  # one rating may stand beside properties of other names
-    told = sorted(name for name in names if "validity" in words_of(name))
-    validities = told if len(told) == n_cues else ["?"] * n_cues
+    listed = sorted(name for name in names if "validity" in words_of(name))
+    validities = listed if len(listed) == n_cues else ["?"] * n_cues
     return {"ratings": [ratings[0], ratings[1]], "validities": validities}
 
 
@@ -106,9 +106,11 @@ def _validities(
         if rows.sum() < FEWEST_DIFFERENT or (share := float((speaks == right)[rows].mean())) < 0.5:
             return unknown, ()
         found.append(round(share, 3))
-    told = ", ".join(f"{item.name} {share:g}" for item, share in zip(shown[0], found, strict=True))
+    listed = ", ".join(
+        f"{item.name} {share:g}" for item, share in zip(shown[0], found, strict=True)
+    )
     note = (
-        f"validities are how often each cue speaks for the right answer in this file, by {judged[0].name}: {told}; "
+        f"validities are how often each cue speaks for the right answer in this file, by {judged[0].name}: {listed}; "
         "--column 'validities=[...]' says what participants were told"
     )
     return found, (note,)

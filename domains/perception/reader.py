@@ -120,15 +120,15 @@ def _question_unread_key(cells: RowCells, columns: AnswerColumns, notes: list[st
     words = set(words_of(response))
     if "right_key" in columns.stimulus or not words & PRESSED or words & JUDGED:
         return
-    said = folded(cells.text(response))
-    both = sorted(set(said.tolist()) - {""})
+    texts = folded(cells.text(response))
+    both = sorted(set(texts.tolist()) - {""})
     is_signed = both == ["-1", "1"]
     for name in columns_not_read(cells.frame, columns) + [str(side)] * (is_signed and bool(side)):
         other = folded(cells.text(name))
         codes = sorted(set(other.tolist()) - {""})
         if set(words_of(name)) & JUDGED or len(codes) != 2 or not (is_signed or codes == both):
             continue
-        same = np.corrcoef(said == both[0], other == codes[0])[0, 1]
+        same = np.corrcoef(texts == both[0], other == codes[0])[0, 1]
         if (abs(same) if is_signed else same) > ALIKE:
             pairs = dict(zip(both, codes if same > 0 else codes[::-1], strict=True))
             recode = ", ".join(f'{own} = "{cell}"' for own, cell in pairs.items())
@@ -299,17 +299,19 @@ REWARDS = {"reward", "feedback", "outcome", "points", "win", "won", "loss", "spl
 
 def _is_strength(item: ColumnSignature) -> bool:
     """Whether a column is called like strengths and holds numbers or words for levels."""
-    said = {cell.casefold() for cell in item.distinct}
-    if not item.words & STRENGTHS or len(said) < 2 or said == {"0", "1"}:
+    distinct_cells = {cell.casefold() for cell in item.distinct}
+    if not item.words & STRENGTHS or len(distinct_cells) < 2 or distinct_cells == {"0", "1"}:
         return False
-    return said <= set(PLACE_OF) or item.is_number
+    return distinct_cells <= set(PLACE_OF) or item.is_number
 
 
 def _is_word_or_not(item: ColumnSignature) -> bool:
     """Whether a column says of each row whether letters were a word."""
-    said = {cell.casefold() for cell in item.distinct}
-    fits = [said & words for words in WORDS]
-    return len(said) == 2 and all(len(own) == 1 for own in fits) and not item.words & PRESSED
+    distinct_cells = {cell.casefold() for cell in item.distinct}
+    fits = [distinct_cells & words for words in WORDS]
+    return (
+        len(distinct_cells) == 2 and all(len(own) == 1 for own in fits) and not item.words & PRESSED
+    )
 
 
 def _signed_response(
@@ -318,15 +320,15 @@ def _signed_response(
     """The column of two responses that goes with the sign of evidence, and which of them is the second one."""
     for item in table.columns.values():
         is_response = item.name == table.response or bool(item.words & PRESSED)
-        said = sorted(item.distinct)
-        if said == ["-1", "0", "1"] and (item.cells == "0").mean() <= MOST_MISSED:
-            said.remove("0")  # nobody responded
-        if not is_response or len(said) != 2 or item is signed:
+        distinct_cells = sorted(item.distinct)
+        if distinct_cells == ["-1", "0", "1"] and (item.cells == "0").mean() <= MOST_MISSED:
+            distinct_cells.remove("0")  # nobody responded
+        if not is_response or len(distinct_cells) != 2 or item is signed:
             continue
-        first, second = said
+        first, second = distinct_cells
         is_second = (item.cells == second).to_numpy()
         positive = signed.values > 0
-        known = (signed.values != 0) & item.cells.isin(said).to_numpy()
+        known = (signed.values != 0) & item.cells.isin(distinct_cells).to_numpy()
         agreement = float((is_second == positive)[known].mean())
         if max(agreement, 1 - agreement) < MOSTLY_RIGHT:
             continue

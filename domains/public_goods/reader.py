@@ -142,16 +142,16 @@ def gift_answers(
         RowsWrongError: A cell cannot be read, or a gift is more than there is.
         TrialsError: Rows of a group are missing, so that nobody knows what its members knew.
     """
-    told = columns.stimulus
+    parts = columns.stimulus
     numbers = {
-        name: _numbers(cells, told[name]) for name in told if name not in ("group", "endowment")
+        name: _numbers(cells, parts[name]) for name in parts if name not in ("group", "endowment")
     }
-    coins = _endowment(told)
-    if "endowment" not in told:
+    coins = _endowment(parts)
+    if "endowment" not in parts:
         _check_assumed_endowment(cells, columns, notes)
     gift = _gifts(cells, columns, coins, numbers.get("all_or_nothing"), notes)
-    group = pd.factorize(pd.Series(cells.text(str(told["group"]))))[0].astype(np.int64)
-    cells.refuse_empty(cells.text(str(told["group"])) == "", str(told["group"]))
+    group = pd.factorize(pd.Series(cells.text(str(parts["group"]))))[0].astype(np.int64)
+    cells.refuse_empty(cells.text(str(parts["group"])) == "", str(parts["group"]))
     number = numbers["round"]
     _check_whole_games(cells, columns, participant, group, numbers)
     nothing = np.zeros(len(gift))
@@ -192,20 +192,20 @@ def gift_answers(
     )
 
 
-def _numbers(cells: RowCells, told: Any) -> Array:
+def _numbers(cells: RowCells, found: Any) -> Array:
     """A number for each row: from a column, or the same for all."""
-    if isinstance(told, str):
-        return cells.numbers(told)
-    if not isinstance(told, int | float):
+    if isinstance(found, str):
+        return cells.numbers(found)
+    if not isinstance(found, int | float):
         raise TrialsError(
-            f"{told!r} is neither a column nor a number; say --column PART=COLUMN "
+            f"{found!r} is neither a column nor a number; say --column PART=COLUMN "
             "(participants.columns.stimulus)."
         )
-    return np.full(len(cells.frame), float(told))
+    return np.full(len(cells.frame), float(found))
 
 
-def _endowment(told: Mapping[str, Any]) -> float:
-    coins = told.get("endowment", ENDOWMENT)
+def _endowment(found: Mapping[str, Any]) -> float:
+    coins = found.get("endowment", ENDOWMENT)
     if isinstance(coins, bool) or not isinstance(coins, int | float) or coins <= 0:
         raise TrialsError(
             f"endowment is {coins!r}; give the number of coins that everybody has: --column endowment=20 "
@@ -244,18 +244,18 @@ def _check_unread_endowment(cells: RowCells, response: str) -> None:
     for column in map(str, cells.frame.columns):
         if "endowment" not in words_of(column) or column == response:
             continue
-        said = sorted(set(numbers_of(cells.frame[column]).dropna()))
-        if len(said) == 1 and said[0] != ENDOWMENT:
+        distinct = sorted(set(numbers_of(cells.frame[column]).dropna()))
+        if len(distinct) == 1 and distinct[0] != ENDOWMENT:
             raise TrialsError(
-                f"{cells.name}: {column} says {said[0]:g}, and {ENDOWMENT} coins in each round are assumed. Say how "
-                f"many everybody had: --column endowment={said[0]:g} or --column endowment={ENDOWMENT} "
+                f"{cells.name}: {column} says {distinct[0]:g}, and {ENDOWMENT} coins in each round are assumed. Say "
+                f"how many everybody had: --column endowment={distinct[0]:g} or --column endowment={ENDOWMENT} "
                 "(participants.columns.stimulus.endowment)."
             )
-        if len(said) > 1:
+        if len(distinct) > 1:
             raise TrialsError(
-                f"{cells.name}: {column} says {said[0]:g} to {said[-1]:g}, and all rows must have one number of coins. "
-                f"Read one kind of rows: --column where.{column}={said[0]:g} --column endowment={said[0]:g} "
-                "(participants.columns.where and participants.columns.stimulus.endowment)."
+                f"{cells.name}: {column} says {distinct[0]:g} to {distinct[-1]:g}, and all rows must have one number "
+                f"of coins. Read one kind of rows: --column where.{column}={distinct[0]:g} --column "
+                f"endowment={distinct[0]:g} (participants.columns.where and participants.columns.stimulus.endowment)."
             )
 
 
@@ -297,10 +297,10 @@ def _check_whole_games(
     numbers: Mapping[str, Array],
 ) -> None:
     """Refuse games of which rows are missing: what somebody knew would be told wrongly."""
-    told, number = columns.stimulus, numbers["round"]
+    parts, number = columns.stimulus, numbers["round"]
     cells.refuse(
         (number < 1) | (number != np.round(number)),
-        str(told["round"]),
+        str(parts["round"]),
         "is no whole number from 1; --column round=COLUMN says which column numbers rounds",
     )
     lonely = numbers["group_size"] < 2
@@ -326,7 +326,7 @@ def _check_whole_games(
             f"{cells.name}: {rows_named(cells.row_numbers(holes))}: of this person's rounds some are "
             "missing between the first and the last (or are left out, as they cannot be read), so that "
             "nobody knows what the group knew. Give all rows of a game, or leave the whole group out (--column "
-            f"where.{told['group']}=...)."
+            f"where.{parts['group']}=...)."
         )
     first = number == 1
     size = pd.Series(group[first]).groupby(group[first]).transform("count").to_numpy()
@@ -344,7 +344,7 @@ def _check_whole_games(
         way = (
             f"Groups begin anew with {anew[0]}: say --column experiment={anew[0]}."
             if anew
-            else f"Give all rows of a group, or leave the whole group out (--column where.{told['group']}=...)."
+            else f"Give all rows of a group, or leave the whole group out (--column where.{parts['group']}=...)."
         )
         raise TrialsError(
             f"{cells.name}: {rows_named(cells.row_numbers(rows))}: {size[wrong[0]]} people of this group have a first "
@@ -374,17 +374,42 @@ def guessed_parts(names: Sequence[str]) -> dict[str, Any]:
 
     def named(kind: set[str]) -> str:
         return next(
-            (name for name, said in words.items() if said & kind and "size" not in said), ""
+            (
+                name
+                for name, own_words in words.items()
+                if own_words & kind and "size" not in own_words
+            ),
+            "",
         )
 
-    own = {name: said for name, said in words.items() if not MEMBER.search(name)}
-    group = next((name for name, said in own.items() if said & GROUPS and not said & NO_GROUP), "")
+    own = {name: name_words for name, name_words in words.items() if not MEMBER.search(name)}
+    group = next(
+        (
+            name
+            for name, name_words in own.items()
+            if name_words & GROUPS and not name_words & NO_GROUP
+        ),
+        "",
+    )
     number = named(ROUNDS)
-    gifts = [name for name, said in words.items() if said & GIFTS and not said & OF_TIME]
+    gifts = [
+        name
+        for name, name_words in words.items()
+        if name_words & GIFTS and not name_words & OF_TIME
+    ]
     if not (group and number and gifts):
         return {}
-    size = next((name for name, said in words.items() if "size" in said and said & GROUPS), "?")
-    multiplier = next((name for name, said in words.items() if "multiplier" in said), "?")
+    size = next(
+        (
+            name
+            for name, name_words in words.items()
+            if "size" in name_words and name_words & GROUPS
+        ),
+        "?",
+    )
+    multiplier = next(
+        (name for name, name_words in words.items() if "multiplier" in name_words), "?"
+    )
     return {"group": group, "round": number, "group_size": size, "multiplier": multiplier}
 
 

@@ -139,17 +139,17 @@ def recognition_answers(
 def _items(cells: RowCells, columns: AnswerColumns, notes: list[str]) -> tuple[Array, Array, Array]:
     """``(n_rows,)`` each: whether items are old, whether they are lures, and how strong they are."""
     column = str(columns.stimulus["item"])
-    said = folded(cells.text(column))
-    cells.refuse_empty(said == "", column)
-    if all(NUMBER.fullmatch(cell) for cell in set(said.tolist())):
-        old = 1.0 * (numbers_of(pd.Series(said)).to_numpy() != 0)
+    texts = folded(cells.text(column))
+    cells.refuse_empty(texts == "", column)
+    if all(NUMBER.fullmatch(cell) for cell in set(texts.tolist())):
+        old = 1.0 * (numbers_of(pd.Series(texts)).to_numpy() != 0)
     else:
         cells.refuse(
-            ~pd.Series(said).isin([*KNOWN_ITEMS]).to_numpy(),
+            ~pd.Series(texts).isin([*KNOWN_ITEMS]).to_numpy(),
             column,
             f'names no item; items are old or new. Say what it means: --column \'recode.{column}={{"CELL" = "old"}}\'',
         )
-        old = 1.0 * pd.Series(said).isin([*OLD, *YES, *PLACE_OF]).to_numpy()
+        old = 1.0 * pd.Series(texts).isin([*OLD, *YES, *PLACE_OF]).to_numpy()
     if old.min() == old.max():
         kind = "old" if old.max() else "new"
         raise TrialsError(
@@ -181,22 +181,22 @@ def _categories(
                 columns.stimulus.get("categories", HIGHEST) > 2 * MOST
             )  # a fine one is guessed
             check_marks(cells, columns, column, notes, is_scale=is_scale)
-    said = folded(cells.text(columns.response))
+    texts = folded(cells.text(columns.response))
     code = {cell.strip().casefold(): place for cell, place in columns.responses.items()}
-    code = code or _code_of(set(said.tolist()))
-    if _judges(columns.response, set(said.tolist())) and not columns.responses:
-        correct = guessed_correctness(set(said.tolist()), columns.response)
-        is_right = by_distinct(pd.Series(said), correct.__getitem__).astype(int) == 0
+    code = code or _code_of(set(texts.tolist()))
+    if _judges(columns.response, set(texts.tolist())) and not columns.responses:
+        correct = guessed_correctness(set(texts.tolist()), columns.response)
+        is_right = by_distinct(pd.Series(texts), correct.__getitem__).astype(int) == 0
         place, n = np.where(is_right, old, 1 - old).astype(np.int64), 2
         notes.append(f"{columns.response}: right responses call old items old and new items new")
     elif code:
         cells.refuse(
-            ~pd.Series(said).isin(list(code)).to_numpy(),
+            ~pd.Series(texts).isin(list(code)).to_numpy(),
             columns.response,
             f"is no response; responses are {', '.join(code)}. If it stands for a missed response, say --column "
             f"missing.{columns.response}=CELL",
         )
-        place = by_distinct(pd.Series(said), code.__getitem__).astype(np.int64)
+        place = by_distinct(pd.Series(texts), code.__getitem__).astype(np.int64)
         n = max(2, max(code.values()) + 1)
         if "confidence" not in columns.stimulus and "categories" in columns.stimulus:
             n = max(2, int(columns.stimulus["categories"]))
@@ -231,29 +231,31 @@ def _categories(
     return np.where(place == 1, n_levels + sureness, n_levels - 1 - sureness), 2 * n_levels
 
 
-def _judges(name: str, said: set[str]) -> bool:
+def _judges(name: str, distinct: set[str]) -> bool:
     """Whether a column says of responses that they were right or wrong."""
     words = set(words_of(name))
     is_named = bool(words & (OF_RIGHT | ERRORS)) and not words & SAID
-    return (is_named or bool(said & {"correct", "incorrect"})) and bool(
-        guessed_correctness(said, name)
+    return (is_named or bool(distinct & {"correct", "incorrect"})) and bool(
+        guessed_correctness(distinct, name)
     )
 
 
-def _code_of(said: set[str]) -> dict[str, int]:
+def _code_of(distinct: set[str]) -> dict[str, int]:
     """The code of cells that say old and new, or yes and no; empty for others, such as ratings."""
-    if said <= set(OUTCOMES) and len(said) > 2:  # hit and miss alone may judge responses
-        return {cell: OUTCOMES[cell] for cell in sorted(said)}
-    if in_words := _code_of_words(said):
+    if distinct <= set(OUTCOMES) and len(distinct) > 2:  # hit and miss alone may judge responses
+        return {cell: OUTCOMES[cell] for cell in sorted(distinct)}
+    if in_words := _code_of_words(distinct):
         return in_words
-    if not said <= OLD | NEW | LURES | YES | NO or (not said & (OLD | NEW) and len(said) > 2):
+    if not distinct <= OLD | NEW | LURES | YES | NO or (
+        not distinct & (OLD | NEW) and len(distinct) > 2
+    ):
         return {}
-    return {cell: int(cell in OLD | YES) for cell in sorted(said)}
+    return {cell: int(cell in OLD | YES) for cell in sorted(distinct)}
 
 
-def _code_of_words(said: set[str]) -> dict[str, int]:
+def _code_of_words(distinct: set[str]) -> dict[str, int]:
     """Categories of cells such as ``sure old`` and ``maybe new``; empty for others."""
-    parts = {cell: cell.rpartition(" ") for cell in said}
+    parts = {cell: cell.rpartition(" ") for cell in distinct}
     if not all(kind in OLD | NEW and sure in SURENESS for sure, _, kind in parts.values()):
         return {}
     levels = sorted({SURENESS[sure] for sure, _, _ in parts.values()})
@@ -261,7 +263,7 @@ def _code_of_words(said: set[str]) -> dict[str, int]:
     n_levels = len(levels)
     return {
         cell: n_levels + rank[cell] if parts[cell][2] in OLD else n_levels - 1 - rank[cell]
-        for cell in sorted(said)
+        for cell in sorted(distinct)
     }
 
 
@@ -269,13 +271,13 @@ def _ratings(
     cells: RowCells, column: str, most: int, notes: list[str], n_stated: Any
 ) -> tuple[Array, int]:
     """``(n_rows,)`` ordered levels of a column from 0, and how many there are; finer ones are joined."""
-    said = folded(cells.text(column))
-    cells.refuse_empty(said == "", column)
-    known = set(said.tolist())
+    texts = folded(cells.text(column))
+    cells.refuse_empty(texts == "", column)
+    known = set(texts.tolist())
     if known <= set(SURENESS):
         places = sorted({SURENESS[cell] for cell in known})
         rank = {cell: places.index(SURENESS[cell]) for cell in known}
-        return by_distinct(pd.Series(said), rank.__getitem__).astype(np.int64), len(places)
+        return by_distinct(pd.Series(texts), rank.__getitem__).astype(np.int64), len(places)
     amount = cells.numbers(column)
     if n_stated is not None:
         low, high = (0.0 if amount.min() == 0 else 1.0), float(n_stated)
@@ -345,13 +347,13 @@ def _question_half_a_scale(
     """
     advice = "--column response=COLUMN"
     for name in columns_not_read(cells.frame, columns):
-        said = pd.Series(folded(cells.text(name)))
-        shares = pd.Series(old).groupby(said).mean()
+        texts = pd.Series(folded(cells.text(name)))
+        shares = pd.Series(old).groupby(texts).mean()
         is_old = shares > old.mean()
-        judged = said.map(is_old).to_numpy(dtype=float)
+        judged = texts.map(is_old).to_numpy(dtype=float)
         few = 2 <= len(shares) <= MOST_JUDGMENTS
         if few and _standard_errors(judged, old) > LARGEST_REVERSAL and not is_old.all():
-            code = {cells.text(name)[said == cell][0]: int(is_old[cell]) for cell in shares.index}
+            code = {cells.text(name)[texts == cell][0]: int(is_old[cell]) for cell in shares.index}
             own = " ".join(
                 column_option(f"responses.{cell}={place}") for cell, place in code.items()
             )
@@ -418,7 +420,7 @@ def _refuse_ratings_as_sureness(
     Raises:
         TrialsError: Each response has levels of its own, all below those of the other one.
     """
-    new, old = (np.unique(sureness[place == said]) for said in (0, 1))
+    new, old = (np.unique(sureness[place == distinct]) for distinct in (0, 1))
     if min(len(new), len(old)) < 2 or not (new[-1] < old[0] or old[-1] < new[0]):
         return
     column = str(columns.stimulus["confidence"])
@@ -434,10 +436,10 @@ def _check_sureness(
 ) -> None:
     """Note which end of a column counts as sure; question it where surer responses are right less often."""
     column = str(columns.stimulus["confidence"])
-    said = cells.text(column)
-    in_words = set(folded(said).tolist()) <= set(SURENESS)
+    texts = cells.text(column)
+    in_words = set(folded(texts).tolist()) <= set(SURENESS)
     order = sureness if in_words else cells.numbers(column)
-    least, most = said[order.argmin()], said[order.argmax()]
+    least, most = texts[order.argmin()], texts[order.argmax()]
     notes.append(f"{column}: {least} is the least sure and {most} the surest response")
     if in_words or len(order) < FEWEST or _standard_errors(sureness, is_right) >= -LARGEST_REVERSAL:
         return
@@ -517,15 +519,15 @@ def _of_two_kinds(table: TableSignature) -> Reading | None:
     """Which of two kinds a stimulus was, a response with the same two cells, and how sure it was: the second is old."""
     two = [own for own in table.free if len(own.distinct) == 2]
     pairs = [
-        (item, said)
-        for item, said in permutations(two, 2)
-        if said.words & SAID and not item.words & SAID and set(item.distinct) == set(said.distinct)
-        and (item.cells == said.cells).mean() >= MOSTLY_RIGHT
+        (item, values)
+        for item, values in permutations(two, 2)
+        if values.words & SAID and not item.words & SAID and set(item.distinct) == set(values.distinct)
+        and (item.cells == values.cells).mean() >= MOSTLY_RIGHT
     ]  # fmt: skip
     ratings = [own for own in table.free if own.words & RATED and _is_scale(own)]
     if len(pairs) != 1 or len(ratings) != 1:
         return None
-    ((item, said),) = pairs
+    ((item, values),) = pairs
     new, old = sorted(item.distinct)
     strength = _strength_column(table, item)
     reading = Reading(
@@ -534,12 +536,12 @@ def _of_two_kinds(table: TableSignature) -> Reading | None:
         recode={item.name: {new: "new", old: "old"}},
         notes=(f"{item.name}: {old} counts as old (a signal) and {new} as new (noise)",),
     )
-    if is_function_of(said, ratings[0]):
+    if is_function_of(values, ratings[0]):
         return _rated(ratings[0], item.cells == old, reading)
     return replace(
         reading,
         stimulus={**reading.stimulus, **_confidence(ratings[0])},
-        response=said.name,
+        response=values.name,
         responses={new.casefold(): 0, old.casefold(): 1},
     )
 
@@ -565,11 +567,15 @@ def _item_column(table: TableSignature) -> ColumnSignature | None:
     for own in table.free:
         if own.words & (SAID - ITEMS | RATED | OF_RIGHT | ERRORS) or own.name == table.response:
             continue
-        said = {cell.casefold() for cell in own.distinct}
-        by_word = said <= OLD | NEW | LURES | set(PLACE_OF) and bool(said & (NEW | LURES))
-        by_word = by_word and bool(said & (OLD | set(PLACE_OF)))
-        by_name = bool(own.words & (ITEMS - {"item", "type", "status"})) and said <= YES | NO
-        if (by_word or by_name) and len(said) > 1:
+        distinct_cells = {cell.casefold() for cell in own.distinct}
+        by_word = distinct_cells <= OLD | NEW | LURES | set(PLACE_OF) and bool(
+            distinct_cells & (NEW | LURES)
+        )
+        by_word = by_word and bool(distinct_cells & (OLD | set(PLACE_OF)))
+        by_name = (
+            bool(own.words & (ITEMS - {"item", "type", "status"})) and distinct_cells <= YES | NO
+        )
+        if (by_word or by_name) and len(distinct_cells) > 1:
             found.append((not by_word, own))
     best = [own for is_worse, own in found if is_worse == min(found, key=lambda pair: pair[0])[0]]
     return best[0] if len(best) == 1 else None
@@ -602,19 +608,19 @@ def _is_old(item: ColumnSignature) -> Array:
 
 def _is_decision(own: ColumnSignature, table: TableSignature) -> bool:
     """Whether a column says old and new, or yes and no, and is called a response."""
-    said = {cell.casefold() for cell in own.distinct}
+    distinct_cells = {cell.casefold() for cell in own.distinct}
     is_called = bool(own.words & SAID) or own.name == table.response
-    if said <= set(OUTCOMES) or _code_of_words(said):
-        return len(said) > 2
-    return len(said) == 2 and bool(_code_of(said)) and is_called
+    if distinct_cells <= set(OUTCOMES) or _code_of_words(distinct_cells):
+        return len(distinct_cells) > 2
+    return len(distinct_cells) == 2 and bool(_code_of(distinct_cells)) and is_called
 
 
 def _is_scale(own: ColumnSignature) -> bool:
     """Whether a column holds more than two ordered levels, or two of confidence."""
-    said = {cell.casefold() for cell in own.distinct}
-    is_rated = own.is_whole and (len(said) > 2 or bool(own.words & RATED))
-    return len(said) > 1 and (
-        said <= set(SURENESS) or (is_rated and own.between(-HIGHEST, HIGHEST))
+    distinct_cells = {cell.casefold() for cell in own.distinct}
+    is_rated = own.is_whole and (len(distinct_cells) > 2 or bool(own.words & RATED))
+    return len(distinct_cells) > 1 and (
+        distinct_cells <= set(SURENESS) or (is_rated and own.between(-HIGHEST, HIGHEST))
     )
 
 
@@ -626,11 +632,11 @@ def _strength_column(table: TableSignature, item: ColumnSignature) -> str:
 
 def _is_strength(own: ColumnSignature) -> bool:
     """Whether a column is called a strength and holds numbers, or levels in words."""
-    said = {cell.casefold() for cell in own.distinct} - NEW - OLD
+    distinct_cells = {cell.casefold() for cell in own.distinct} - NEW - OLD
     if own.words & (RATED | SAID):
         return False
-    named = bool(own.words & STRENGTHS) and own.is_number and len(said) > 1
-    return named or (len(said) > 1 and said <= set(PLACE_OF))
+    named = bool(own.words & STRENGTHS) and own.is_number and len(distinct_cells) > 1
+    return named or (len(distinct_cells) > 1 and distinct_cells <= set(PLACE_OF))
 
 
 def _confidence(own: ColumnSignature) -> dict[str, Any]:

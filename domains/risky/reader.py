@@ -51,10 +51,10 @@ MOST_CODES = 3
 
 def _guess_gambles(names: Sequence[str]) -> dict[str, Any]:
     """Amounts and chances of two gambles, named by the same two words; each amount but the last needs its chance."""
-    told = words_and_sides(names, AMOUNTS)
-    if told is None:
+    found = words_and_sides(names, AMOUNTS)
+    if found is None:
         return {}
-    pair, amounts = told
+    pair, amounts = found
     chances = by_side(names, CHANCES, [pair])
     if chances is None:
         return {}
@@ -167,8 +167,8 @@ CHOICES = {"choice", "choose", "chosen", "response", "resp", "deck", "arm"}
 
 def _is_accepting(responses: pd.Series) -> bool:
     """Whether cells say that an offer was accepted or rejected, in degrees such as ``weakly_accept``."""
-    said = [set(words_of(str(cell))) for cell in responses.unique()]
-    return all(any(words & kind for words in said) for kind in (ACCEPT, REJECT))
+    own_words = [set(words_of(str(cell))) for cell in responses.unique()]
+    return all(any(words & kind for words in own_words) for kind in (ACCEPT, REJECT))
 
 
 def _may_be_chance(cells: pd.Series) -> bool:
@@ -181,10 +181,10 @@ def _guess_mixed(frame: pd.DataFrame) -> dict[str, Any]:
     """Columns of a gamble as in ``gain`` and ``loss``, each with an even chance, against what is sure or nothing."""
     words = {str(name): set(words_of(str(name))) for name in frame.columns}
     gain, loss, sure = (_called(words, kind) for kind in (GAINS, LOSSES, SURE))
-    named = [name for name, said in words.items() if said & set(CHANCES)]
+    named = [name for name, own_words in words.items() if own_words & set(CHANCES)]
     if len(gain) != 1 or len(loss) != 1 or any(_may_be_chance(frame[name]) for name in named):
         return {}
-    chosen = [frame[name] for name, said in words.items() if said & CHOICES]
+    chosen = [frame[name] for name, own_words in words.items() if own_words & CHOICES]
     few = [cells for cells in chosen if cells.nunique() <= MOST_CODES or _is_accepting(cells)]
     if chosen and not few:
         return {}  # more than two options
@@ -198,7 +198,7 @@ def _guess_mixed(frame: pd.DataFrame) -> dict[str, Any]:
 
 def _called(words: Mapping[str, set[str]], kind: set[str]) -> list[str]:
     """Columns in whose names one of some words stands; the only one that has no other word, where there is one."""
-    named = [name for name, said in words.items() if said & kind]
+    named = [name for name, own_words in words.items() if own_words & kind]
     alone = [name for name in named if words[name] <= kind]
     return alone if len(alone) == 1 else named
 
@@ -373,8 +373,8 @@ def _recognised(table: TableSignature, columns: Sequence[ColumnSignature]) -> Re
 
 def _what_else(chance: ColumnSignature, amounts: Sequence[str]) -> str:
     """The amounts of a chance, or that it is the chance of anything else."""
-    told = " and ".join(amounts)
-    return f"not winning {told}" if _is_of_rest(chance.name, amounts[0]) else told
+    words = " and ".join(amounts)
+    return f"not winning {words}" if _is_of_rest(chance.name, amounts[0]) else words
 
 
 def _amounts_with(chance: ColumnSignature, matched: Sequence[Any]) -> list[str]:
@@ -454,9 +454,9 @@ def _by_counterparts(
         if len({item.name for side in own for item in side}) != 2 * len(alike):
             continue
         for item in left:
-            said = [side in _letters(item.name) for side in sides]
-            if said[0] != said[1]:
-                own[said.index(True)].append(item)
+            own_values = [side in _letters(item.name) for side in sides]
+            if own_values[0] != own_values[1]:
+                own[own_values.index(True)].append(item)
             elif item in chances:
                 for side in own:
                     side.append(item)
@@ -573,8 +573,8 @@ def _with_acceptance(table: TableSignature, reading: Reading) -> Reading:
         return reading
     column = table.columns[reading.response]
     missed = reading.missing.get(column.name, ())
-    said = [cell for cell in column.distinct if cell not in missed]
-    return replace(reading, responses=accepts(column, said))
+    distinct_cells = [cell for cell in column.distinct if cell not in missed]
+    return replace(reading, responses=accepts(column, distinct_cells))
 
 
 def _recognised_mixed(table: TableSignature, amounts: Sequence[ColumnSignature]) -> Reading | None:

@@ -102,8 +102,8 @@ def recognise(table: TableSignature) -> Reading | None:
     ]
     if len(pumps) != 1:
         return None
-    said = {item.name: _said(table, item) for item in table.free if item is not pumps[0]}
-    ends = [table.columns[name] for name, own in said.items() if code_of_bursts(name, own)]
+    distinct = {item.name: _said(table, item) for item in table.free if item is not pumps[0]}
+    ends = [table.columns[name] for name, own in distinct.items() if code_of_bursts(name, own)]
     if table.response:
         ends = [item for item in ends if item.name == table.response]
     ends = [item for item in ends if item.words & BURST] or ends
@@ -111,15 +111,15 @@ def recognise(table: TableSignature) -> Reading | None:
     parts = {"pumps": pumps[0].name} | ({"most": most} if most else {})
     if len(ends) != 1:
         columns = " or ".join(f"--column response={item.name}" for item in ends[:4])
-        told = (
+        listed = (
             f"which column says which balloons burst; say: {columns or '--column response=COLUMN'}"
         )
-        return Reading(parts, questions=(told,))
+        return Reading(parts, questions=(listed,))
     note = f"{pumps[0].name} is taken for the pumps of each balloon, with the one that burst it"
     return Reading(
         parts,
         response=ends[0].name,
-        responses=code_of_bursts(ends[0].name, said[ends[0].name]),
+        responses=code_of_bursts(ends[0].name, distinct[ends[0].name]),
         notes=(note,),
     )
 
@@ -238,8 +238,8 @@ def _check_last_pump(
     column, response = str(columns.stimulus["pumps"]), columns.response
     without = is_burst & (pumps < 1)
     if without.sum() > 1 and len(pumps) >= FEWEST:  # one may be a slip
-        said = set(cells.text(response).tolist()) - {""}
-        numbers = {cell: code for cell, code in columns.responses.items() if cell in said}
+        distinct = set(cells.text(response).tolist()) - {""}
+        numbers = {cell: code for cell, code in columns.responses.items() if cell in distinct}
         more = {"1": response, "0": f"1 - {response}"}
         bursts = [cell for cell, code in numbers.items() if code == PUMP]
         way = more.get(bursts[0]) if set(numbers) == {"0", "1"} and len(bursts) == 1 else None
@@ -289,12 +289,12 @@ def _count_within(row: Array) -> Array:
 
 def _said_most(cells: RowCells, columns: AnswerColumns, pumps: Array) -> int:
     """The largest number of pumps that the mapping says."""
-    said = columns.stimulus["most"]
-    most = read_part(cells, said, "most")
+    values = columns.stimulus["most"]
+    most = read_part(cells, values, "most")
     if len(np.unique(most)) > 1:
         raise TrialsError(
-            f"{cells.name}: {said} is {' and '.join(f'{own:g}' for own in np.unique(most)[:4])}: all balloons of an "
-            f"experiment have one largest number of pumps. Read them apart: --column experiment={said}."
+            f"{cells.name}: {values} is {' and '.join(f'{own:g}' for own in np.unique(most)[:4])}: all balloons of an "
+            f"experiment have one largest number of pumps. Read them apart: --column experiment={values}."
         )
     cells.refuse(
         pumps > most,

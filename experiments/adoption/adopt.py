@@ -310,10 +310,12 @@ def _adopted(
     wrong, whole = WrongRows(columns, numbers, left_out), frame
     while True:
         try:
-            told, unused = list[str](), RowsLeftOut()
+            found_notes, unused = list[str](), RowsLeftOut()
             cells = RowCells(frame, table.name, numbers)
             check_window(cells, columns, domain, window)
-            found, people, used, is_ordered = _experiments(cells, columns, domain, told, unused)
+            found, people, used, is_ordered = _experiments(
+                cells, columns, domain, found_notes, unused
+            )
             break
         except RowsWrongError as error:
             frame = wrong.without(frame, error)
@@ -322,7 +324,7 @@ def _adopted(
             raise
     wrong.check()
     left_out.add_all(unused)
-    notes += [*gone_people(whole, frame, columns), *told]
+    notes += [*gone_people(whole, frame, columns), *found_notes]
     are_read = whole[whole.index.isin(np.concatenate(used))]
     not_read = left_out.table(are_read, columns)
     if unequal := left_out.unequal(are_read, columns):
@@ -364,8 +366,8 @@ def _beside(cells: RowCells, columns: AnswerColumns) -> dict[str, Array]:
     """What attributes say beside each response of an experiment, whether or not they vary within participants."""
     if columns.is_pooled or columns.participant not in cells.frame.columns:
         return {}
-    told = [columns.participant, *columns.attributes, columns.condition]
-    names = dict.fromkeys(filter(None, told))
+    named = [columns.participant, *columns.attributes, columns.condition]
+    names = dict.fromkeys(filter(None, named))
     return {name: cells.text(name) for name in names}
 
 
@@ -424,8 +426,8 @@ def _check_zero(table: AnswerTable, columns: AnswerColumns) -> None:
     """Refuse a table of which nobody has said whether 0 is an option or a missed response."""
     if columns.stimulus.get("options") != OPEN_QUESTION or columns.response not in table.columns:
         return
-    if told := zero_question(columns.response, table.frame[columns.response].str.strip().tolist()):
-        raise TrialsError(f"{table.name}: {told}")
+    if named := zero_question(columns.response, table.frame[columns.response].str.strip().tolist()):
+        raise TrialsError(f"{table.name}: {named}")
 
 
 def _check_named(table: AnswerTable, columns: AnswerColumns, notes: list[str]) -> None:
@@ -470,13 +472,13 @@ def _check_rows_are_choices(
     rows = alternative_rows(frame, columns.participant, columns.response)
     if rows is None:
         return
-    told = rows.alternative or "COLUMN"
+    found = rows.alternative or "COLUMN"
     question(
         columns,
         notes,
         "one_row_per_choice",
         f"{name}: {rows.response} is 1 in exactly one row for each {rows.choice_set}, so that a row seems to be one "
-        f"alternative of a choice. Say --column alternative={told} --column choice_set={rows.choice_set} (in "
+        f"alternative of a choice. Say --column alternative={found} --column choice_set={rows.choice_set} (in "
         "participants.columns)",
     )
 
@@ -528,7 +530,7 @@ def _experiments(
         trials, rows = _experiment(name or ALL, own, columns, domain, notes, size, unused, kind)
         is_ordered &= is_known
         used.append(rows)
-        attributes = {attribute: np.array(said) for attribute, said in known.items()}
+        attributes = {attribute: np.array(distinct) for attribute, distinct in known.items()}
         found.append(replace(trials, attributes=attributes) if attributes else trials)
         people.append(known)
     layout = known_layout(domain)
@@ -546,17 +548,17 @@ def _in_order(
     """The rows of an experiment by participant and order, and whether the order is known; counts stay as they are."""
     if columns.is_pooled:
         return cells, True
-    told, scale = list[str](), scale_of(domain)
+    found_notes, scale = list[str](), scale_of(domain)
     is_needed = domain.sequential or (scale is not None and scale.kind == "timed")
     participant = _people(cells, columns)
-    order, is_known = order_of_rows(cells, columns, participant, told, is_needed=is_needed)
-    notes += _of_experiment(name, told, columns)
+    order, is_known = order_of_rows(cells, columns, participant, found_notes, is_needed=is_needed)
+    notes += _of_experiment(name, found_notes, columns)
     return cells.of(cells.frame.iloc[order]), is_known
 
 
-def _of_experiment(name: str, told: list[str], columns: AnswerColumns) -> list[str]:
+def _of_experiment(name: str, found: list[str], columns: AnswerColumns) -> list[str]:
     """Notes with the name of the experiment, where there may be several."""
-    return [f"{name}: {line}" if columns.experiment else line for line in told]
+    return [f"{name}: {line}" if columns.experiment else line for line in found]
 
 
 def _check_offered(
@@ -628,8 +630,8 @@ def _columns_of_option(
         if isinstance(value, list | tuple) and len(value) == len(domain.options)
         and part not in layout.ragged and part not in SETTINGS
     ]  # fmt: skip
-    said = [value[place] for value in lists if isinstance(value[place], str)]
-    return [name for name in said if name in cells.frame.columns]
+    values = [value[place] for value in lists if isinstance(value[place], str)]
+    return [name for name in values if name in cells.frame.columns]
 
 
 def _check_zeros(cells: RowCells, columns: AnswerColumns, domain: Domain, notes: list[str]) -> None:
@@ -702,25 +704,25 @@ def _check_unread_parts(
         part: words for part, words in parts.items() if part not in {*columns.stimulus, *SETTINGS}
     }
     for column in columns_not_read(frame, columns) if known_layout(domain).build else ():
-        said = sorted(set(frame[column].str.strip()) - {""})
+        distinct = sorted(set(frame[column].str.strip()) - {""})
         words = [word for word in words_of(column) if len(word) > 2]
         is_role = {"own", "other"} <= set(parts) and {"role", "player", "position"} & set(
             words[-1:]
         )
         by_person = frame[column].groupby(frame.get(columns.participant, frame[column])).nunique()
-        if is_role and len(said) == 2 and (by_person == 1).all():
-            what = f"{column} ({', '.join(said)}) is not read: in one role, own payoffs may be the other player's"
-            way = f"Read each role by itself: --column where.{column}={said[0]}"
+        if is_role and len(distinct) == 2 and (by_person == 1).all():
+            what = f"{column} ({', '.join(distinct)}) is not read: in one role, own payoffs may be the other player's"
+            way = f"Read each role by itself: --column where.{column}={distinct[0]}"
             question(columns, notes, "unread_column", f"{name}: {what}. {way}")
         part = next((own for own in still if any(own.startswith(word) for word in words)), "")
-        if part and 2 <= len(said) <= MOST_CELLS_NAMED:
+        if part and 2 <= len(distinct) <= MOST_CELLS_NAMED:
             question(
                 columns,
                 notes,
                 "unread_column",
-                f"{name}: {column} ({', '.join(said[:4])}) is not read, and may say {part} ({still[part]}). Say "
+                f"{name}: {column} ({', '.join(distinct[:4])}) is not read, and may say {part} ({still[part]}). Say "
                 f"{_as_option(part, OPEN_QUESTION, known_layout(domain), 2)}, or read "
-                f"rows of one kind: --column where.{column}={said[0]}",
+                f"rows of one kind: --column where.{column}={distinct[0]}",
             )
 
 
@@ -728,16 +730,16 @@ def _check_nothing_open(
     meanings: Mapping[str, Any], domain: Domain, names: Sequence[str] = (), nobody: str = ""
 ) -> None:
     """Refuse meanings of columns of which some are still a question, with one command that answers all of them."""
-    told = {key: value for key, value in meanings.items() if not isinstance(value, Mapping)}
+    found = {key: value for key, value in meanings.items() if not isinstance(value, Mapping)}
     for group in ("stimulus", "feedback"):
-        told |= {f"{group}.{name}": value for name, value in meanings.get(group, {}).items()}
-    still_open = [key for key, value in told.items() if OPEN_QUESTION in leaves_of(value)]
+        found |= {f"{group}.{name}": value for name, value in meanings.get(group, {}).items()}
+    still_open = [key for key, value in found.items() if OPEN_QUESTION in leaves_of(value)]
     if not still_open:
         return
     layout = known_layout(domain)
     parts = {key: layout.parts.get(key.removeprefix("stimulus."), "") for key in still_open}
     n_options = len(domain.options) if scale_of(domain) is None else 2
-    options = " ".join(_as_option(key, told[key], layout, n_options) for key in still_open)
+    options = " ".join(_as_option(key, found[key], layout, n_options) for key in still_open)
     words = "; ".join(
         f"{key.removeprefix('stimulus.')}: {own}" for key, own in parts.items() if own
     )
@@ -757,18 +759,18 @@ def _as_option(key: str, value: Any, layout: StimulusLayout, n_options: int) -> 
     part = key.removeprefix("stimulus.")
     words = layout.parts.get(part, "")
     if isinstance(value, list | tuple):
-        said = json.dumps(_without_questions(value, layout.neutral.get(part, "COLUMN")))
+        values = json.dumps(_without_questions(value, layout.neutral.get(part, "COLUMN")))
     elif "for each option" in words:
-        said = json.dumps(["COLUMN"] * min(n_options, MOST_NAMED))
+        values = json.dumps(["COLUMN"] * min(n_options, MOST_NAMED))
     elif "two lists" in words:
-        said = '[["COLUMN", "COLUMN"], ["COLUMN", "COLUMN"]]'
+        values = '[["COLUMN", "COLUMN"], ["COLUMN", "COLUMN"]]'
     elif words.startswith(("column", "cell")):
         return f"--column {key}={words.split()[0].strip(':,').upper()}"
     elif any(word in words for word in ("list", "two", "likewise", "and of the second")):
-        said = '["COLUMN", "COLUMN"]'
+        values = '["COLUMN", "COLUMN"]'
     else:
         return f"--column {key}=COLUMN"
-    return f"--column {key}='{said}'"
+    return f"--column {key}='{values}'"
 
 
 def _without_questions(value: Any, instead: Any) -> Any:
@@ -841,12 +843,14 @@ def _experiment(
     """
     if columns.is_pooled:
         return _counted(name, cells, columns, domain, kind), cells.frame.index.to_numpy()
-    participant, told = _people(cells, columns), list[str]()
+    participant, found_notes = _people(cells, columns), list[str]()
     rows = cells.frame.index.to_numpy()
     layout = known_layout(domain)
     if layout.from_steps:
         try:
-            trials, row = layout.from_steps(name, cells, columns, participant, domain, size, told)
+            trials, row = layout.from_steps(
+                name, cells, columns, participant, domain, size, found_notes
+            )
         except StimuliError as error:
             step = np.concatenate([np.arange(n) for n in np.bincount(participant)])
             first = np.unique(step, return_index=True)[1]
@@ -856,12 +860,14 @@ def _experiment(
             raise TrialsError(
                 f"{words}{shown}. Correct it, or say --column PART=COLUMN (participants.columns)."
             ) from None
-        notes += _of_experiment(name, told, columns)
+        notes += _of_experiment(name, found_notes, columns)
         return trials, rows[row]
     scale = scale_of(domain)
     response: Array
     if layout.from_rows:
-        stimuli, trial, response, kept = layout.from_rows(cells, columns, participant, told, unused)
+        stimuli, trial, response, kept = layout.from_rows(
+            cells, columns, participant, found_notes, unused
+        )
         participant, rows = participant[kept], rows[kept]
         try:
             domain.check(stimuli)
@@ -873,12 +879,12 @@ def _experiment(
         response = (
             chosen_options(cells, columns)
             if scale is None
-            else number_outcomes(cells, columns, scale, told)
+            else number_outcomes(cells, columns, scale, found_notes)
         )
         if kind:
             more = place_of_more(stimuli, trial, kind, layout, cells, columns.response)
             response = np.where(response == 1, more, 1 - more)
-    notes += _of_experiment(name, told, columns)
+    notes += _of_experiment(name, found_notes, columns)
     trials = Trials(
         experiment=name,
         stimuli=stimuli,
@@ -906,9 +912,9 @@ def _known_of_people(
     participant = _people(cells, columns)
     found = {}
     for attribute in columns.attributes:
-        said = cells.text(attribute)
-        first = said[np.unique(participant, return_index=True)[1]]
-        if (said != first[participant]).any():
+        texts = cells.text(attribute)
+        first = texts[np.unique(participant, return_index=True)[1]]
+        if (texts != first[participant]).any():
             notes.append(
                 f"{attribute} differs between rows of one person and is no attribute of people"
             )
@@ -930,12 +936,12 @@ def _counted(
         more = place_of_more(stimuli, trial, kind, known_layout(domain), cells, column)
         counts = np.where((more == 1)[:, None], counts, counts[:, ::-1])
     np.add.at(table, trial, counts)
-    asked = np.arange(len(stimuli))
+    presented = np.arange(len(stimuli))
     return Trials(
         experiment=name,
         stimuli=stimuli,
         participant=np.zeros(table.size, dtype=np.int64),
-        trial=np.repeat(asked, n_options),
+        trial=np.repeat(presented, n_options),
         response=np.tile(np.arange(n_options), len(stimuli)),
         count=table.ravel(),
         n_options=n_options,
@@ -1007,10 +1013,10 @@ def _with_code(
             words = layout.always.get(
                 kind, (f"the one with less {kind}", f"the one with more {kind}")
             )
-            told = [f"{cell} is {words[place]}" for cell, place in sorted(code.items())]
+            listed = [f"{cell} is {words[place]}" for cell, place in sorted(code.items())]
             column = columns.response or columns.share
-            said = ", ".join(told) if columns.response else f"shares are those of {words[1]}"
-            notes.append(f"{column}: {said}, wherever it stands")
+            in_words = ", ".join(listed) if columns.response else f"shares are those of {words[1]}"
+            notes.append(f"{column}: {in_words}, wherever it stands")
             return columns.model_copy(update={"responses": code if columns.response else {}}), kind
         refuse_places(cells, columns)
         refuse_unread_sides(cells, columns, domain.options, notes)
@@ -1037,16 +1043,19 @@ def _with_options_of_experiments(
     is_free = counts_options(domain) and domain.sequential and "payoff" not in columns.stimulus
     if not is_free or not sets or response not in cells.frame.columns:
         return columns
-    told = [response, *(own for own in columns.feedback.values() if own in cells.frame.columns)]
-    frame = cells.frame[(cells.frame[told] != "").all(axis=1).to_numpy()][[sets, response]]
+    named_columns = [
+        response,
+        *(own for own in columns.feedback.values() if own in cells.frame.columns),
+    ]
+    frame = cells.frame[(cells.frame[named_columns] != "").all(axis=1).to_numpy()][[sets, response]]
     own = frame.groupby(sets, sort=True)[response].agg(["nunique", "size"])
     if not len(own) or frame[response].nunique() == own["nunique"].max():
         return columns
     n_options = int(own["nunique"].max())
     code = stimuli_in_sets(frame, response, sets, n_options) if n_options > 1 else {}
     if code:
-        said = frame.drop_duplicates().groupby(sets, sort=True)[response]
-        named = "; ".join(f"{name}: {', '.join(sorted(own))}" for name, own in list(said)[:3])
+        own_values = frame.drop_duplicates().groupby(sets, sort=True)[response]
+        named = "; ".join(f"{name}: {', '.join(sorted(own))}" for name, own in list(own_values)[:3])
         notes.append(f"each {sets} has its own {n_options} options ({named})")
         stimulus = {**columns.stimulus, "options": n_options}
         return columns.model_copy(update={"responses": code, "stimulus": stimulus})
@@ -1133,7 +1142,7 @@ def _checked_trials(
     numbers = cells.row_numbers(first)
     kept = np.arange(len(first))
     bad: list[int] = []
-    told, most = "", min(MOST_BAD_TRIALS, max(MOST_CHECKED // len(first), 3))
+    found, most = "", min(MOST_BAD_TRIALS, max(MOST_CHECKED // len(first), 3))
     while True:
         try:
             stimuli = layout.build({name: part[kept] for name, part in parts.items()})
@@ -1141,22 +1150,22 @@ def _checked_trials(
             break
         except StimuliError as error:
             row = _trial_named(str(error))
-            if not told:
-                told = _with_row(str(error), cells.name, numbers[kept])
+            if not found:
+                found = _with_row(str(error), cells.name, numbers[kept])
                 if row is not None and row < len(kept):
-                    told = told.rstrip(".") + f" ({shown(int(first[kept[row]]))})."
+                    found = found.rstrip(".") + f" ({shown(int(first[kept[row]]))})."
             if row is None or row >= len(kept) or len(bad) >= most or len(kept) == 1:
-                raise TrialsError(told) from None
+                raise TrialsError(found) from None
             bad.append(int(kept[row]))
             kept = np.delete(kept, row)
     if bad:
         reason = (
-            "it shows no such trial: " + told.rpartition("domain: ")[2].partition(". Where ")[0]
+            "it shows no such trial: " + found.rpartition("domain: ")[2].partition(". Where ")[0]
         )
         places = cells.frame.index.to_numpy()[np.isin(which, bad)]
         also = rows_named(cells.row_numbers(np.isin(which, bad))[1:])
-        told = told.rstrip(".") + (f" (likewise {also})" if also else "") + "."
-        raise RowsWrongError(told, places, reason.rstrip("."), empty=False)
+        found = found.rstrip(".") + (f" (likewise {also})" if also else "") + "."
+        raise RowsWrongError(found, places, reason.rstrip("."), empty=False)
     return stimuli
 
 
@@ -1165,9 +1174,9 @@ def _cells_in_words(cells: RowCells, columns: AnswerColumns) -> Callable[[int], 
     names = [str(leaf) for leaf in leaves_of(columns.stimulus) if leaf in cells.frame.columns]
 
     def shown(place: int) -> str:
-        said = [f"{name} = {cells.frame[name].iloc[place]}" for name in names[:MOST_CELLS_NAMED]]
-        more = f" and {len(names) - len(said)} more" if len(names) > len(said) else ""
-        return ", ".join(said) + more
+        words = [f"{name} = {cells.frame[name].iloc[place]}" for name in names[:MOST_CELLS_NAMED]]
+        more = f" and {len(names) - len(words)} more" if len(names) > len(words) else ""
+        return ", ".join(words) + more
 
     return shown
 

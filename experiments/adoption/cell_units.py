@@ -138,10 +138,10 @@ def days_of(cell: str) -> float | None:
         return None
     days = 0.0
     for number, unit in parts:
-        said = NUMBERS_IN_WORDS.get(number, number.replace(",", "."))
-        if unit not in UNITS_OF_TIME or not NUMBER.fullmatch(said):
+        values = NUMBERS_IN_WORDS.get(number, number.replace(",", "."))
+        if unit not in UNITS_OF_TIME or not NUMBER.fullmatch(values):
             return None
-        days += float(said) * UNITS_OF_TIME[unit]
+        days += float(values) * UNITS_OF_TIME[unit]
     return days
 
 
@@ -224,9 +224,9 @@ def without_units(table: AnswerTable, columns: AnswerColumns) -> AnswerTable:
             if currency:
                 currencies.setdefault(currency, name)
         if changed is not None:
-            change, told = changed
+            change, found = changed
             frame = frame.assign(**{name: by_distinct(frame[name], _of_filled(change))})
-            notes.append(f"{name}: {told}")
+            notes.append(f"{name}: {found}")
     if len(currencies) > 1:
         (one, first), (other, second) = list(currencies.items())[:2]
         raise TrialsError(
@@ -246,11 +246,11 @@ def _of_filled(change: Callable[[str], float | str]) -> Callable[[str], str]:
 
 def _numbers_named(table: AnswerTable, columns: AnswerColumns) -> dict[str, str]:
     """The columns that are read as numbers, and the part of the mapping that each is."""
-    told = [(part, leaf) for part, value in columns.stimulus.items() for leaf in leaves_of(value)]
-    told += [("reward", leaf) for leaf in columns.feedback.values()]
-    told += [("share", columns.share), ("response_time", columns.response_time)]
+    named = [(part, leaf) for part, value in columns.stimulus.items() for leaf in leaves_of(value)]
+    named += [("reward", leaf) for leaf in columns.feedback.values()]
+    named += [("share", columns.share), ("response_time", columns.response_time)]
     found: dict[str, str] = {}
-    for part, leaf in told:
+    for part, leaf in named:
         for name in columns_in(leaf, table.frame) if isinstance(leaf, str) and leaf else ():
             if name in table.frame.columns:
                 found.setdefault(name, part)

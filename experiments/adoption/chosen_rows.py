@@ -51,12 +51,12 @@ def chosen_rows(
     kept = np.ones(len(table.frame), dtype=bool)
     others = RowsLeftOut() if left_out is None else left_out
     for column, allowed in columns.where.items():
-        said = [allowed] if isinstance(allowed, str) else allowed
-        wanted = {whole(word) for word in said}
+        values = [allowed] if isinstance(allowed, str) else allowed
+        wanted = {whole(word) for word in values}
         is_in = cells.is_in(column, wanted, lambda cell: whole(cell.strip()))
         rows = table.frame[kept & ~is_in]
         left = sorted(set(rows[column].str.strip()))
-        words, negation = (left, "") if len(left) < len(said) else (said, "not ")
+        words, negation = (left, "") if len(left) < len(values) else (values, "not ")
         others.add(
             f"{column} is {negation}{' or '.join(word or 'empty' for word in words)}",
             recoded_cells(rows, columns),  # with the conditions that the rows that count have
@@ -190,8 +190,8 @@ def _tells_places(frame: pd.DataFrame, columns: AnswerColumns) -> bool:
     if not columns.order:
         return False
     stage = str(columns.stimulus.get("stage", ""))
-    told = {columns.participant, columns.experiment, columns.order, stage}
-    names = [name for name in frame.columns if name in told or set(words_of(str(name))) & BLOCKS]
+    named = {columns.participant, columns.experiment, columns.order, stage}
+    names = [name for name in frame.columns if name in named or set(words_of(str(name))) & BLOCKS]
     return not frame.duplicated(names).any()
 
 
@@ -225,16 +225,16 @@ def alike_names(frame: pd.DataFrame, columns: AnswerColumns) -> list[str]:
 
 def melted(frame: pd.DataFrame, columns: AnswerColumns, name: str) -> pd.DataFrame:
     """A row for each answer of a table with a row for each person."""
-    asked = [column for column in frame.columns if fnmatchcase(str(column), columns.wide)]
-    if not asked:
+    presented = [column for column in frame.columns if fnmatchcase(str(column), columns.wide)]
+    if not presented:
         raise TrialsError(
             f"{name} has no column like {columns.wide!r}; say --column wide=PATTERN, as in wide='Q*'."
         )
-    others = [column for column in frame.columns if column not in asked]
-    index = np.repeat(frame.index.to_numpy(), len(asked))
-    parts = {column: np.repeat(frame[column].to_numpy(), len(asked)) for column in others}
-    parts[columns.item] = np.tile(np.asarray(asked, dtype=object), len(frame))
-    parts[columns.response or "response"] = frame[asked].to_numpy().ravel()
+    others = [column for column in frame.columns if column not in presented]
+    index = np.repeat(frame.index.to_numpy(), len(presented))
+    parts = {column: np.repeat(frame[column].to_numpy(), len(presented)) for column in others}
+    parts[columns.item] = np.tile(np.asarray(presented, dtype=object), len(frame))
+    parts[columns.response or "response"] = frame[presented].to_numpy().ravel()
     return pd.DataFrame(parts, index=index).astype(str)
 
 
@@ -248,12 +248,12 @@ def with_items(
         raise TrialsError(
             f"{items.name}: two rows are called {twice!r} ({columns.item}); each has one. Say --column item=COLUMN."
         )
-    asked = RowCells(frame, name).text(columns.item)
+    presented = RowCells(frame, name).text(columns.item)
     RowCells(frame, name).refuse(
-        ~np.isin(asked.astype(str), keys.astype(str)),
+        ~np.isin(presented.astype(str), keys.astype(str)),
         columns.item,
         f"{items.name} does not have; --column item=COLUMN says which column names questions in both files",
     )
     shown = items.frame.set_index(columns.item)
     shown = shown[[column for column in shown.columns if column not in frame.columns]]
-    return pd.concat([frame, shown.loc[asked].set_index(frame.index)], axis=1)
+    return pd.concat([frame, shown.loc[presented].set_index(frame.index)], axis=1)

@@ -111,8 +111,8 @@ class ColumnSummary:
 
 def with_participant(meanings: Mapping[str, str], who: str) -> dict[str, str]:
     """The meanings of columns, given the one that names participants."""
-    told = ("participant", ONE_OF_SEVERAL)
-    rest = {name: own for name, own in meanings.items() if own not in told and name != who}
+    words = ("participant", ONE_OF_SEVERAL)
+    rest = {name: own for name, own in meanings.items() if own not in words and name != who}
     return rest | {who: "participant"}
 
 
@@ -166,21 +166,21 @@ def meanings_of(
     for meaning, words in NAMES.items():
         ranked = []
         for item in summaries:
-            said = words_of(item.name)
-            hits = [place for place, word in enumerate(words.split()) if _names_it(said, word)]
+            own_words = words_of(item.name)
+            hits = [place for place, word in enumerate(words.split()) if _names_it(own_words, word)]
             if hits and meaning == "response" and _counts_rows(frame, found, item):
                 counts, hits = [*counts, item.name], []
             if meaning == "participant":
                 named = [(place, words.split()[place]) for place in hits]
                 hits = [place for place, own in named if _names_people(item.name, own, columns)]
-            if meaning == "response_time" and "time" in said and TIMED & set(said):
+            if meaning == "response_time" and "time" in own_words and TIMED & set(own_words):
                 hits = [0]
             if hits and item.name not in found and item.name in names and _can_be(item, meaning):
                 # Of several columns about participants, the one that tells them apart.
-                is_name = len(said) == 1 or bool(set(said) & IDENTIFIERS)
+                is_name = len(own_words) == 1 or bool(set(own_words) & IDENTIFIERS)
                 is_other = meaning == "participant" and not (is_name and item.n_distinct > 1)
                 is_none = meaning == "participant" and has_ids and not _tells_apart(item)
-                ranked.append((is_none, hits[0], is_other, len(said), item.name))
+                ranked.append((is_none, hits[0], is_other, len(own_words), item.name))
         best = [own[-1] for own in sorted(ranked) if own[:-1] == min(ranked)[:-1]]
         if meaning == "participant" and len(best) > 1:
             best = _naming_people(frame, best)
@@ -242,15 +242,15 @@ def _signature(frame: pd.DataFrame, name: str) -> ColumnSignature:
 
 def _is_id_of_rows(item: ColumnSummary, n_rows: int) -> bool:
     """Whether a column names the participant of each row, as ``ResponseId`` does: no numbers, no trials, none twice."""
-    said = set(words_of(item.name))
-    is_named = bool(said & IDENTIFIERS) and not said & STEPS
+    own_words = set(words_of(item.name))
+    is_named = bool(own_words & IDENTIFIERS) and not own_words & STEPS
     return is_named and not item.numeric and item.n_distinct == n_rows > 1
 
 
 def _tells_apart(item: ColumnSummary) -> bool:
     """Whether a column varies, and is no property of participants such as their language."""
-    said = set(words_of(item.name))
-    return item.n_distinct > 1 and (bool(said & IDENTIFIERS) or not said & set(PERSONAL))
+    own_words = set(words_of(item.name))
+    return item.n_distinct > 1 and (bool(own_words & IDENTIFIERS) or not own_words & set(PERSONAL))
 
 
 def _add_roles_by_values(frame: pd.DataFrame, found: dict[str, str], made: Sequence[str]) -> None:
@@ -312,15 +312,15 @@ def _says_left_and_right(cells: pd.Series) -> bool:
     return {"left", "right"} <= set(cells.str.strip().str.casefold())
 
 
-def _names_it(said: Sequence[str], word: str) -> bool:
+def _names_it(distinct: Sequence[str], word: str) -> bool:
     """Whether the words of a name hold a word; a single letter must be all of it."""
-    return list(said) == [word] if len(word) == 1 and word in WEAK else word in said
+    return list(distinct) == [word] if len(word) == 1 and word in WEAK else word in distinct
 
 
 def _is_fixed(frame: pd.DataFrame, who: str, name: str) -> bool:
     """Whether a column says the same in all rows of each participant, as far as it says anything."""
-    said = frame[[who, name]][(frame[name] != "").to_numpy()]
-    return bool((said.groupby(who, sort=False)[name].nunique() <= 1).all())
+    values = frame[[who, name]][(frame[name] != "").to_numpy()]
+    return bool((values.groupby(who, sort=False)[name].nunique() <= 1).all())
 
 
 OF_ORDERS = {"order", "counterbalance", "counterbalancing", "counterbalanced", "cb"}

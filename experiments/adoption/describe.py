@@ -171,10 +171,10 @@ class TableDescription:
                 unit = mapping.stimulus.get(f"{part.split('_')[0].removesuffix('s')}_unit", usual)
                 words = "delays" if is_delay else part.replace("_", " ")
                 found.append(f"{words} ({unit})" if unit else words)
-        said = roles.get(name) or ", ".join(found)
+        in_words = roles.get(name) or ", ".join(found)
         is_read = not self.domain or column.meaning not in GUESSED_ROLES
         is_response = bool(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", mapping.response))
-        return said or (column.meaning if is_read or is_response else "")
+        return in_words or (column.meaning if is_read or is_response else "")
 
     def _columns_in(self, name: str) -> tuple[str, ...]:
         """The columns behind a name or an expression."""
@@ -210,28 +210,28 @@ class TableDescription:
         Where a task is given, as values no longer tell it, parts of its trials stay as they were guessed before.
         """
         try:
-            said = AnswerColumns.model_validate(columns)
-            is_changed = any(getattr(said, key) for key in CHANGES_GUESSES)
-            if self.source is not None and (is_changed or (said.feedback and not self.domain)):
+            stated = AnswerColumns.model_validate(columns)
+            is_changed = any(getattr(stated, key) for key in CHANGES_GUESSES)
+            if self.source is not None and (is_changed or (stated.feedback and not self.domain)):
                 # What is missing, recoded, left out or a response changes what the other columns seem to mean.
                 before = self.mapping.stimulus if task else {}
-                task = self.task or task or (None if self.domain else _implied(said))
-                self = replace(_described(self.source, task, said), task=self.task)
+                task = self.task or task or (None if self.domain else _implied(stated))
+                self = replace(_described(self.source, task, stated), task=self.task)
                 shown = {part: own for part, own in before.items() if part != SIDE}
                 for part, own in self.mapping.stimulus.items():
                     if part not in shown or OPEN_QUESTION not in leaves_of(own):
                         shown[part] = own
                 self = replace(self, mapping=self.mapping.model_copy(update={"stimulus": shown}))
-            guessed = _beside(self.mapping, said).model_dump(exclude_defaults=True)
-            taken = _newly_said(self.mapping, said) - {said.condition}
+            guessed = _beside(self.mapping, stated).model_dump(exclude_defaults=True)
+            taken = _newly_said(self.mapping, stated) - {stated.condition}
             guesses = self.mapping.stimulus.items()
-            parts = {part: own for part, own in guesses if str(own) not in taken} | said.stimulus
-            parts |= _chances_of_said_amounts(self.mapping.stimulus, said.stimulus)
+            parts = {part: own for part, own in guesses if str(own) not in taken} | stated.stimulus
+            parts |= _chances_of_said_amounts(self.mapping.stimulus, stated.stimulus)
             kept = {part: value for part, value in parts.items() if value != ""}
-            kept |= _open_again(kept, said)
+            kept |= _open_again(kept, stated)
             rows = {
-                "where": {**self.mapping.where, **said.where},
-                "missing": _with_marks(said.missing, self.mapping.missing),
+                "where": {**self.mapping.where, **stated.where},
+                "missing": _with_marks(stated.missing, self.mapping.missing),
             }
             mapping = AnswerColumns.model_validate(
                 guessed | dict(columns) | {"stimulus": kept} | rows
@@ -252,13 +252,15 @@ class TableDescription:
         return replace(self, mapping=mapping, beyond_grid=grid)
 
 
-def _chances_of_said_amounts(guessed: Mapping[str, Any], said: Mapping[str, Any]) -> dict[str, Any]:
+def _chances_of_said_amounts(
+    guessed: Mapping[str, Any], stated: Mapping[str, Any]
+) -> dict[str, Any]:
     """Guessed probabilities of two amounts that the user gives in the other order, so that each keeps its own."""
     found = {}
-    for part, amounts in said.items():
+    for part, amounts in stated.items():
         chances_of = part.replace("amounts", "probabilities")
         before, chances = guessed.get(part), guessed.get(chances_of)
-        if chances_of in {part, *said} or not isinstance(before, list | tuple):
+        if chances_of in {part, *stated} or not isinstance(before, list | tuple):
             continue
         names, own = (
             [str(leaf).lstrip("-") for leaf in leaves_of(each)] for each in (before, amounts)
@@ -319,17 +321,17 @@ SAY_WHICH = "; say which: "
 """Stands before the answers to a question."""
 
 
-def _implied(said: AnswerColumns) -> Domain | None:
+def _implied(stated: AnswerColumns) -> Domain | None:
     """The only kind of task that has the parts of trials that the user names; None where several have, or none.
 
     What follows choices names the only kind of task that learns from it.
     """
-    own = {part for part in said.stimulus if part not in (SIDE, "amount_unit")}
+    own = {part for part in stated.stimulus if part not in (SIDE, "amount_unit")}
     layouts = {name: layout_of(task) for name, task in all_domains().items()}
     fits = [name for name, layout in layouts.items() if layout and own <= set(layout.parts)]
-    if said.feedback:
+    if stated.feedback:
         fits = [name for name in fits if counts_options(all_domains()[name])]
-    return all_domains()[fits[0]] if (own or said.feedback) and len(fits) == 1 else None
+    return all_domains()[fits[0]] if (own or stated.feedback) and len(fits) == 1 else None
 
 
 CHANGES_GUESSES = (
@@ -351,19 +353,19 @@ OF_RESPONSES = {
 """Keys that say what responses mean, and so do not speak against the kind of task that was guessed."""
 
 
-def _beside(guessed: AnswerColumns, said: AnswerColumns) -> AnswerColumns:
+def _beside(guessed: AnswerColumns, stated: AnswerColumns) -> AnswerColumns:
     """Guessed meanings without those of columns that are said to be something else, and of another response."""
-    taken = _newly_said(guessed, said)
+    taken = _newly_said(guessed, stated)
     keys = ("experiment", "order", "response_time")
     changes: dict[str, Any] = {key: "" for key in keys if getattr(guessed, key) in taken}
-    if set(said.stimulus) & {"block", "round", "stage"}:
+    if set(stated.stimulus) & {"block", "round", "stage"}:
         changes.pop("order", None)  # both may be one column
-    if said.response and said.response != guessed.response:
+    if stated.response and stated.response != guessed.response:
         changes["responses"] = {}
-    is_one_item = NUMBER not in said.wide and fnmatchcase(guessed.response, said.wide)
-    if is_one_item and not said.response:  # all items are the response, in a column of this name
+    is_one_item = NUMBER not in stated.wide and fnmatchcase(guessed.response, stated.wide)
+    if is_one_item and not stated.response:  # all items are the response, in a column of this name
         changes |= {"response": "response", "responses": {}}
-    if guessed.response in taken and not said.response:
+    if guessed.response in taken and not stated.response:
         changes |= {"response": OPEN_QUESTION, "responses": {}}
     changes["feedback"] = {
         part: OPEN_QUESTION if own in taken else own for part, own in guessed.feedback.items()
@@ -371,14 +373,14 @@ def _beside(guessed: AnswerColumns, said: AnswerColumns) -> AnswerColumns:
     return guessed.model_copy(update=changes)
 
 
-def _newly_said(guessed: AnswerColumns, said: AnswerColumns) -> set[str]:
+def _newly_said(guessed: AnswerColumns, stated: AnswerColumns) -> set[str]:
     """Columns to which the user gives another meaning than the guessed one, which takes its place."""
     pairs = [
-        (getattr(said, key), getattr(guessed, key))
+        (getattr(stated, key), getattr(guessed, key))
         for key in ("response", "response_time", "condition")
     ]
     for key in ("stimulus", "feedback"):
-        own, before = getattr(said, key), getattr(guessed, key)
+        own, before = getattr(stated, key), getattr(guessed, key)
         pairs += [(value, before.get(part)) for part, value in own.items()]
     return {str(leaf) for now, before in pairs if now != before for leaf in leaves_of(now)} - {""}
 
@@ -390,10 +392,15 @@ def _named_rows(frame: pd.DataFrame) -> str:
     return name if name == "column 1" and is_label else ""
 
 
-def _open_again(stimulus: Mapping[str, Any], said: AnswerColumns) -> dict[str, str]:
+def _open_again(stimulus: Mapping[str, Any], stated: AnswerColumns) -> dict[str, str]:
     """Guessed parts of trials whose column is said to be the response, its time or the participant: questions again."""
-    taken = {said.response, said.response_time, said.participant, *said.feedback.values()} - {""}
-    guessed = {part: own for part, own in stimulus.items() if part not in said.stimulus}
+    taken = {
+        stated.response,
+        stated.response_time,
+        stated.participant,
+        *stated.feedback.values(),
+    } - {""}
+    guessed = {part: own for part, own in stimulus.items() if part not in stated.stimulus}
     return {
         part: OPEN_QUESTION
         for part, own in guessed.items()
@@ -406,7 +413,7 @@ PARTS_OF_CHOICES = ("amounts", "delays_days", "a_amounts", "b_amounts", "ratings
 
 
 def _prepared(
-    source: AnswerTable, said: AnswerColumns
+    source: AnswerTable, stated: AnswerColumns
 ) -> tuple[AnswerTable, list[ColumnSummary], dict[str, Any], AlternativeRows | None]:
     """The rows and cells of which meanings are guessed, their columns, and the parts of the mapping they rest on.
 
@@ -415,18 +422,18 @@ def _prepared(
     summaries = [summary_of(source.frame, name) for name in source.columns]
     meanings = meanings_of(source.frame, summaries, source.made)
     by_meaning = {meaning: name for name, meaning in meanings.items()}
-    who = said.participant or by_meaning.get("participant", "")
-    changes = {key: getattr(said, key) for key in ("missing", "recode")}
-    named = said.response or by_meaning.get("response", "")
-    changes |= {"where": _where(source.frame, said, named)}
-    if not said.wide:
+    who = stated.participant or by_meaning.get("participant", "")
+    changes = {key: getattr(stated, key) for key in ("missing", "recode")}
+    named = stated.response or by_meaning.get("response", "")
+    changes |= {"where": _where(source.frame, stated, named)}
+    if not stated.wide:
         changes["wide"] = guessed_wide(
             source.frame, who or _named_rows(source.frame), source.questions
         )
-    elif NUMBER in said.wide:
-        changes["wide"] = said.wide
+    elif NUMBER in stated.wide:
+        changes["wide"] = stated.wide
     changes = {key: value for key, value in changes.items() if value}
-    wide = said.model_copy(update={"wide": said.wide or changes.get("wide", "")})
+    wide = stated.model_copy(update={"wide": stated.wide or changes.get("wide", "")})
     source, rest = with_questions_marked(source, wide)
     if NUMBER in changes.get("wide", ""):
         kept = chosen_rows(source, AnswerColumns(where=changes.get("where", {})))
@@ -439,17 +446,17 @@ def _prepared(
         changes["participant"] = who
         meanings = with_participant(meanings, who) if who else meanings
         by_meaning = {meaning: name for name, meaning in meanings.items()}
-    rows = alternative_rows(source.frame, who) if not said.alternative else None
-    if said.alternative:
-        changes |= {"alternative": said.alternative, "choice_set": said.choice_set}
+    rows = alternative_rows(source.frame, who) if not stated.alternative else None
+    if stated.alternative:
+        changes |= {"alternative": stated.alternative, "choice_set": stated.choice_set}
     elif rows is not None and rows.alternative:
         changes |= {"alternative": rows.alternative, "choice_set": rows.choice_set}
         by_meaning["response"] = rows.response
     known = AnswerColumns(
         participant=who,
-        response=said.response or by_meaning.get("response", ""),
-        order=said.order or by_meaning.get("order", ""),
-        experiment=said.experiment or by_meaning.get("experiment", ""),
+        response=stated.response or by_meaning.get("response", ""),
+        order=stated.order or by_meaning.get("order", ""),
+        experiment=stated.experiment or by_meaning.get("experiment", ""),
         **{key: value for key, value in changes.items() if key != "participant"},
     )
     if wide.wide:  # what is missing in columns that are not there yet
@@ -459,7 +466,7 @@ def _prepared(
             if name in {*source.columns, ALL_COLUMNS}
         }
         known = known.model_copy(update={"missing": marks})
-    labels = {name: _labels_of_options(source, name, said) for name in source.labels}
+    labels = {name: _labels_of_options(source, name, stated) for name in source.labels}
     if labels := {name: own for name, own in labels.items() if own}:
         changes["recode"] = {**changes.get("recode", {}), **labels}
         known = known.model_copy(update={"recode": changes["recode"]})
@@ -470,7 +477,7 @@ def _prepared(
     ):
         missing |= {known.response: missed}
     if missing:
-        changes["missing"] = _with_marks(said.missing, missing)
+        changes["missing"] = _with_marks(stated.missing, missing)
         known = known.model_copy(update={"missing": _with_marks(known.missing, missing)})
     if reward := by_meaning.get("reward", ""):
         known = known.model_copy(update={"feedback": {"reward": reward}})
@@ -484,25 +491,25 @@ def _prepared(
 
 
 def _with_marks(
-    said: Mapping[str, tuple[str, ...]], found: Mapping[str, tuple[str, ...]]
+    stated: Mapping[str, tuple[str, ...]], found: Mapping[str, tuple[str, ...]]
 ) -> dict[str, tuple[str, ...]]:
     """Marks of missing values that the user names, and those that values tell, by column."""
     more = {
-        name: (*said.get(name, ()), *(mark for mark in marks if mark not in said.get(name, ())))
+        name: (*stated.get(name, ()), *(mark for mark in marks if mark not in stated.get(name, ())))
         for name, marks in found.items()
     }
-    return {**said, **more}
+    return {**stated, **more}
 
 
 def _labels_of_options(
-    source: AnswerTable, response: str, said: AnswerColumns
+    source: AnswerTable, response: str, stated: AnswerColumns
 ) -> Mapping[str, str]:
     """What a file of SPSS says that the cells of a column are, where these are words for two options.
 
     A label such as ``no answer`` makes a cell empty.
     """
     labels = source.labels.get(response, {})
-    is_said = response in said.recode or bool(set(said.responses) & set(labels))
+    is_said = response in stated.recode or bool(set(stated.responses) & set(labels))
     if not labels or response not in source.frame or is_said:
         return {}
     cells = {whole(cell) for cell in source.frame[response].str.strip().unique() if cell}
@@ -529,23 +536,33 @@ def _missed(table: TableSignature, column: ColumnSignature) -> tuple[str, ...]:
     )
 
 
-def _where(frame: pd.DataFrame, said: AnswerColumns, response: str) -> dict[str, Any]:
+def _where(frame: pd.DataFrame, stated: AnswerColumns, response: str) -> dict[str, Any]:
     """The rows that count: those that the user names, and of them none of practice unless these are accepted."""
-    if "practice_rows" in said.accept:
-        return dict(said.where)
-    used = {said.participant, said.response, said.experiment, said.condition, *said.attributes}
-    used |= {str(leaf) for leaf in leaves_of([said.stimulus, said.feedback])} | set(said.where)
-    return {**rows_that_count(frame, sorted(used), response), **said.where}
+    if "practice_rows" in stated.accept:
+        return dict(stated.where)
+    used = {
+        stated.participant,
+        stated.response,
+        stated.experiment,
+        stated.condition,
+        *stated.attributes,
+    }
+    used |= {str(leaf) for leaf in leaves_of([stated.stimulus, stated.feedback])} | set(
+        stated.where
+    )
+    return {**rows_that_count(frame, sorted(used), response), **stated.where}
 
 
-def _described(source: AnswerTable, domain: Domain | None, said: AnswerColumns) -> TableDescription:
+def _described(
+    source: AnswerTable, domain: Domain | None, stated: AnswerColumns
+) -> TableDescription:
     """Describe a table as far as ``said`` changes its rows and cells."""
-    source = with_joined_participant(source, said.participant)
-    table, summaries, changes, nameless = _prepared(source, said)
+    source = with_joined_participant(source, stated.participant)
+    table, summaries, changes, nameless = _prepared(source, stated)
     meanings = meanings_of(table.frame, summaries, table.made)
-    if who := changes.get("participant", "") or said.participant:
+    if who := changes.get("participant", "") or stated.participant:
         meanings = with_participant(meanings, who)
-    response = changes.get("response", said.response)
+    response = changes.get("response", stated.response)
     if response in table.columns:
         meanings = {n: m for n, m in meanings.items() if m != "response"}
         meanings[response] = "response"
@@ -556,7 +573,7 @@ def _described(source: AnswerTable, domain: Domain | None, said: AnswerColumns) 
     chosen, stimulus = guessed_stimulus(without_practice(table.frame), domain)
     if not chosen:
         chosen = task_with_feedback(table, meanings)
-    reading, kinds = _recognised(table, meanings, chosen, stimulus, domain, said)
+    reading, kinds = _recognised(table, meanings, chosen, stimulus, domain, stated)
     if len(kinds) == 1:
         chosen = kinds[0]
     if domain is None and (nameless or _has_more_alternatives(table, changes, chosen)):
@@ -565,23 +582,23 @@ def _described(source: AnswerTable, domain: Domain | None, said: AnswerColumns) 
     if reading.response in table.columns:
         meanings = {name: meaning for name, meaning in meanings.items() if meaning != "response"}
         meanings[reading.response] = "response"
-    mapping = mapping_of(table, meanings, chosen, stimulus, said)
-    mapping = with_reading(mapping, reading, said)
+    mapping = mapping_of(table, meanings, chosen, stimulus, stated)
+    mapping = with_reading(mapping, reading, stated)
     if reading.missing and "missing" in changes:
         changes["missing"] = _with_marks(changes["missing"], reading.missing)
     if reading.recode and "recode" in changes:
         changes["recode"] = {**reading.recode, **changes["recode"]}
     mapping = mapping.model_copy(update=changes)
-    mapping = with_times(table, mapping, reading, said)
+    mapping = with_times(table, mapping, reading, stated)
     if chosen and not mapping.order and (order := ranked(table, meanings, mapping)):
         mapping = mapping.model_copy(update={"order": order})
     if domain is not None:
-        mapping = _with_parts_beside(table, meanings, mapping, domain, said)
+        mapping = _with_parts_beside(table, meanings, mapping, domain, stated)
     mapping = with_named_units(mapping)
     parts, visits = again_in_words(table, mapping, domain or all_domains().get(chosen))
-    if parts and not set(parts) & set(said.stimulus):
+    if parts and not set(parts) & set(stated.stimulus):
         mapping = mapping.model_copy(update={"stimulus": {**mapping.stimulus, **parts}})
-    mapping, side_in_words = with_side(table, mapping, domain or all_domains().get(chosen), said)
+    mapping, side_in_words = with_side(table, mapping, domain or all_domains().get(chosen), stated)
     items = "" if mapping.wide else numbered_items(table.frame, mapping.participant)
     games = "" if mapping.wide else games_in_words(table.frame, mapping.participant)
     if domain is not None and scale_of(domain) is None and mapping.response == "?":
@@ -601,7 +618,7 @@ def _described(source: AnswerTable, domain: Domain | None, said: AnswerColumns) 
     is_open = not chosen or OPEN_QUESTION in leaves_of(mapping.stimulus)
     task = domain or (all_domains()[chosen] if chosen else None)
     if task is not None and scale_of(task) is not None:
-        mapping = with_numbers(mapping, table, columns, task, said, reading.response)
+        mapping = with_numbers(mapping, table, columns, task, stated, reading.response)
         columns = tuple(with_meaning(item, mapping) for item in columns)
     return TableDescription(
         name=table.name,
@@ -613,26 +630,26 @@ def _described(source: AnswerTable, domain: Domain | None, said: AnswerColumns) 
         doubts=(
             *doubts_of(reading, kinds, own_task),
             *people_in_words(meanings),
-            *alternatives_in_words(changes, said),
+            *alternatives_in_words(changes, stated),
             *((nameless_in_words(nameless),) if nameless else ()),
             *((items_in_words(items),) if items and is_open and is_read else ()),
             *((games,) if games and (not chosen or reading.questions) else ()),
         ),
         odd=(
             *table.notes,
-            *practice_in_words(source.frame, changes.get("where", {}), said),
-            *labels_in_words(source, changes, said),
-            *(() if said.participant else taken_by_values(meanings)),
-            *(line for line in reading.notes if not is_answered(line, said)),
+            *practice_in_words(source.frame, changes.get("where", {}), stated),
+            *labels_in_words(source, changes, stated),
+            *(() if stated.participant else taken_by_values(meanings)),
+            *(line for line in reading.notes if not is_answered(line, stated)),
             *side_in_words,
-            *(line for line in visits if not set(parts) & set(said.stimulus)),
-            *assumed_unit(source, mapping, said),
+            *(line for line in visits if not set(parts) & set(stated.stimulus)),
+            *assumed_unit(source, mapping, stated),
             *assumed_chances(table, mapping, reading),
             *not_counting(table, mapping, chosen),
             *bad_rows_in_words(
                 table.frame,
                 {str(leaf) for leaf in leaves_of(mapping.model_dump(exclude={"attributes"}))}
-                | set(said.where)
+                | set(stated.where)
                 | set(changes.get("where", {})),
             ),
             *(() if chosen or not is_read else marks_in_words(table, columns)),
@@ -641,7 +658,7 @@ def _described(source: AnswerTable, domain: Domain | None, said: AnswerColumns) 
             *heaped(table, mapping, columns),
         ),
         beyond_grid=()
-        if "y_range" in said.stimulus  # the reader of the task compares answers with this range
+        if "y_range" in stated.stimulus  # the reader of the task compares answers with this range
         else tuple(beyond_the_grid(table, mapping, columns, task)),
         source=source,
         task=domain,
@@ -654,7 +671,7 @@ def _recognised(
     chosen: str,
     stimulus: Mapping[str, Any],
     domain: Domain | None,
-    said: AnswerColumns,
+    stated: AnswerColumns,
 ) -> tuple[Reading, tuple[str, ...]]:
     """What values are recognised as where names leave something open, and the kinds of tasks that fit.
 
@@ -664,23 +681,23 @@ def _recognised(
     is_known = (
         bool(chosen) and bool(stimulus) and OPEN_QUESTION not in flat(list(stimulus.values()))
     )
-    named_response = "response" in meanings.values() or bool(said.response)
+    named_response = "response" in meanings.values() or bool(stated.response)
     is_timed = is_known and set(stimulus) == {"congruence"}
     if is_known and named_response and not is_timed:
         return nothing, ()
     is_paid = "reward" in meanings.values() or won_and_lost(table) != OPEN_QUESTION
     frame = without_practice(table.frame)
-    signature = table_signature(frame, meanings, said.response, said.participant)
+    signature = table_signature(frame, meanings, stated.response, stated.participant)
     if domain is not None and counts_options(domain) and named_response and is_paid:
         layout = layouts_to_guess().get(domain.name)
         reading = layout.recognise(signature) if layout and layout.recognise else None
-        if reading is None or not (_names_stimuli(reading) or _is_other(reading, meanings, said)):
+        if reading is None or not (_names_stimuli(reading) or _is_other(reading, meanings, stated)):
             return nothing, ()
         return reading, ()
     if is_known and domain is None:
         task = all_domains()[chosen]
         if scale_of(task) is not None or task.sequential:
-            return _with_right_keys(signature, chosen, stimulus, said), ()
+            return _with_right_keys(signature, chosen, stimulus, stated), ()
         shown = tuple(name for name in leaves_of(stimulus) if name in frame.columns)
         return completed(signature, Reading(stimulus, shown, sides_of(stimulus))), ()
     layouts = layouts_to_guess()
@@ -709,15 +726,15 @@ def _with_parts_beside(
     meanings: Mapping[str, str],
     mapping: AnswerColumns,
     domain: Domain,
-    said: AnswerColumns,
+    stated: AnswerColumns,
 ) -> AnswerColumns:
     """The mapping with parts of trials that values tell beside those that the user names, which may be computed."""
     layout, frame = layouts_to_guess().get(domain.name), table.frame.head(MOST_SEEN)
-    if layout is None or layout.recognise is None or not said.stimulus:
+    if layout is None or layout.recognise is None or not stated.stimulus:
         return mapping
     named = [
         (f"{part} {place}", str(leaf))
-        for part, value in said.stimulus.items()
+        for part, value in stated.stimulus.items()
         for place, leaf in enumerate(leaves_of(value), 1)
     ]
     cells: dict[str, Any] = {}
@@ -728,7 +745,9 @@ def _with_parts_beside(
             cells[name] = computed_cells(frame, ColumnExpression(leaf, table.columns))
     used = {column for _, leaf in named for column in columns_in(leaf, frame)}
     beside = frame.drop(columns=[name for name in used if name in frame.columns]).assign(**cells)
-    reading = layout.recognise(table_signature(beside, meanings, said.response, said.participant))
+    reading = layout.recognise(
+        table_signature(beside, meanings, stated.response, stated.participant)
+    )
     found = {
         part: value
         for part, value in (reading.stimulus.items() if reading is not None else ())
@@ -743,33 +762,33 @@ def _names_stimuli(reading: Reading) -> bool:
     return bool(reading.experiment or reading.recode or {"shown", "cue"} & set(reading.stimulus))
 
 
-def _is_other(reading: Reading, meanings: Mapping[str, str], said: AnswerColumns) -> bool:
+def _is_other(reading: Reading, meanings: Mapping[str, str], stated: AnswerColumns) -> bool:
     """Whether values tell that another column than the one that is called so holds the responses."""
     return (
         bool(reading.response)
-        and not said.response
+        and not stated.response
         and meanings.get(reading.response) != "response"
     )
 
 
 def _filled(stimulus: Mapping[str, Any], reading: Reading) -> Reading:
     """A reading with the parts that names say, and its own ones where they say nothing."""
-    said = {part: value for part, value in stimulus.items() if value != OPEN_QUESTION}
-    return replace(reading, stimulus={**reading.stimulus, **said})
+    distinct = {part: value for part, value in stimulus.items() if value != OPEN_QUESTION}
+    return replace(reading, stimulus={**reading.stimulus, **distinct})
 
 
 def _with_right_keys(
-    signature: TableSignature, chosen: str, stimulus: Mapping[str, Any], said: AnswerColumns
+    signature: TableSignature, chosen: str, stimulus: Mapping[str, Any], stated: AnswerColumns
 ) -> Reading:
     """The keys of responses with their times, where names of columns say no more than which trials were congruent."""
     nothing = Reading({})
     layout = layouts_to_guess()[chosen]
-    if layout.recognise is None or set(stimulus) != {"congruence"} or "side" in said.stimulus:
+    if layout.recognise is None or set(stimulus) != {"congruence"} or "side" in stated.stimulus:
         return nothing
     reading = layout.recognise(signature)
     if reading is None or "right_key" not in reading.stimulus:
         return nothing
-    if said.response not in ("", reading.response):
+    if stated.response not in ("", reading.response):
         return nothing
     return replace(reading, stimulus={**reading.stimulus, **stimulus})
 

@@ -38,8 +38,8 @@ def check_attributes(
         for own, item in zip(found.beside, found.trials, strict=True):
             if name not in own:
                 continue
-            said = pd.DataFrame({"who": item.participant, "cell": own[name]})
-            several = said[said["cell"] != ""].groupby("who")["cell"].nunique()
+            values = pd.DataFrame({"who": item.participant, "cell": own[name]})
+            several = values[values["cell"] != ""].groupby("who")["cell"].nunique()
             if n_people := int((several > 1).sum()):
                 raise TrialsError(
                     f"{name} (--column attributes={name}) is no attribute of participants, since it differs within "

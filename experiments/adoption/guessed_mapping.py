@@ -94,14 +94,14 @@ def ranked(table: AnswerTable, meanings: Mapping[str, str], mapping: AnswerColum
     return named[0] if ranks_rows(column, person) else ""
 
 
-def with_reading(mapping: AnswerColumns, reading: Reading, said: AnswerColumns) -> AnswerColumns:
+def with_reading(mapping: AnswerColumns, reading: Reading, stated: AnswerColumns) -> AnswerColumns:
     """The mapping with what values are recognised as."""
     changes: dict[str, Any] = {}
     is_compared = reading.response != "" and mapping.response.startswith(f"{reading.response} == ")
     if reading.response and not is_compared:
         changes["response"] = reading.response
     elif not reading.response and reading.questions:
-        changes["response"] = said.response or OPEN_QUESTION
+        changes["response"] = stated.response or OPEN_QUESTION
     if reading.responses and not is_compared:
         changes["responses"] = dict(reading.responses)
     if reading.feedback:
@@ -124,13 +124,13 @@ def with_reading(mapping: AnswerColumns, reading: Reading, said: AnswerColumns) 
 
 
 def with_side(
-    table: AnswerTable, mapping: AnswerColumns, domain: Domain | None, said: AnswerColumns
+    table: AnswerTable, mapping: AnswerColumns, domain: Domain | None, stated: AnswerColumns
 ) -> tuple[AnswerColumns, tuple[str, ...]]:
     """The mapping with the column that says where options stood, where responses follow it, and what to say of it."""
-    is_said = said.responses or SIDE in said.stimulus or "==" in said.response
+    is_said = stated.responses or SIDE in stated.stimulus or "==" in stated.response
     if domain is None or not has_places(domain) or is_said:
         return mapping, ()
-    known = mapping.model_copy(update={"stimulus": {**mapping.stimulus, **said.stimulus}})
+    known = mapping.model_copy(update={"stimulus": {**mapping.stimulus, **stated.stimulus}})
     try:
         name, words = guessed_side(table.frame, known, domain.options)
     except TrialsError:  # a part is open, or names no column of numbers, which the reading says
@@ -142,15 +142,15 @@ def with_side(
 
 
 def with_times(
-    table: AnswerTable, mapping: AnswerColumns, reading: Reading, said: AnswerColumns
+    table: AnswerTable, mapping: AnswerColumns, reading: Reading, stated: AnswerColumns
 ) -> AnswerColumns:
     """The mapping with the user's column of times and its unit, or that of a column that values tell."""
     changes: dict[str, Any] = {}
-    if reading.time or said.response_time:
-        changes["response_time"] = time = said.response_time or reading.time
+    if reading.time or stated.response_time:
+        changes["response_time"] = time = stated.response_time or reading.time
         changes["response_time_unit"] = _unit(table, time if time in table.columns else "")
-    if "response_time_unit" in said.model_fields_set:
-        changes["response_time_unit"] = said.response_time_unit
+    if "response_time_unit" in stated.model_fields_set:
+        changes["response_time_unit"] = stated.response_time_unit
     return mapping.model_copy(update=changes)
 
 
@@ -203,7 +203,7 @@ def mapping_of(
     meanings: dict[str, str],
     domain: str,
     stimulus: dict[str, Any],
-    said: AnswerColumns,
+    stated: AnswerColumns,
 ) -> AnswerColumns:
     """What the columns mean, as far as it can be guessed; the user's own meanings decide which cell is which option."""
     by_meaning = {meaning: name for name, meaning in meanings.items()}
@@ -219,8 +219,8 @@ def mapping_of(
     time = free.get("response_time", "")
     common["experiment"] = free.get("experiment", "")
     response = free.get("response", "?")
-    shown = stimulus | said.stimulus
-    if SIDE not in said.stimulus:
+    shown = stimulus | stated.stimulus
+    if SIDE not in stated.stimulus:
         response = side_compared(table.frame, response, shown) or response
     common |= {
         "participant": free.get("participant", "?"),
@@ -231,7 +231,7 @@ def mapping_of(
         "response_time_unit": _unit(table, time),
     }
     if domain in all_domains() and counts_options(all_domains()[domain]):
-        places = said.responses.values()
+        places = stated.responses.values()
         n_options = max(*places, 1) + 1 if places else _guessed_options(table, response)
         stimulus = {"options": n_options, **stimulus}
         if second := _second_stage(table, response, free.get("order", "")):
@@ -281,13 +281,13 @@ def _prediction_came_true(table: AnswerTable, response: str) -> str:
     """The reward as whether a prediction came true, where a column of outcomes has the cells of one of predictions."""
     if response not in table.columns or not set(words_of(response)) & PREDICTIONS:
         return ""
-    said = set(table.frame[response].str.strip()) - {""}
+    distinct = set(table.frame[response].str.strip()) - {""}
     came = [
         name
         for name in table.columns
         if name != response
         and set(words_of(name)) & OUTCOMES
-        and set(table.frame[name].str.strip()) - {""} <= said
+        and set(table.frame[name].str.strip()) - {""} <= distinct
     ]
     if len(came) != 1:
         return ""
@@ -331,8 +331,8 @@ def _second_stage(table: AnswerTable, response: str, order: str) -> dict[str, st
     state = [n for n in table.columns if "state" in words_of(n) and n not in second]
     if len(second) != 1:
         return {}
-    said = set(table.frame[second[0]].str.strip()) - {""}
-    if not state and {"1", "2", "3", "4"} <= said <= {"0", "1", "2", "3", "4"}:
+    distinct = set(table.frame[second[0]].str.strip()) - {""}
+    if not state and {"1", "2", "3", "4"} <= distinct <= {"0", "1", "2", "3", "4"}:
         # Its options are those of one state or of the other; 0 may be a missed choice.
         state = second
     return {"second_choice": second[0], "state": state[0] if len(state) == 1 else OPEN_QUESTION}
@@ -345,11 +345,11 @@ def _guessed_options(table: AnswerTable, response: str) -> int | str:
     if rare_zero(table.frame[response].str.strip().tolist()):
         return OPEN_QUESTION
     cells = table.frame[response].str.strip()
-    said = cells[cells != ""]
-    numbers = numbers_of(said)
-    if len(said) and numbers.notna().all():
+    values = cells[cells != ""]
+    numbers = numbers_of(values)
+    if len(values) and numbers.notna().all():
         return n_options_in_a_row(set(numbers.tolist()))
-    return max(int(said.nunique()), 2)
+    return max(int(values.nunique()), 2)
 
 
 def n_options_in_a_row(codes: Collection[float]) -> int:
@@ -370,7 +370,7 @@ def columns_of_labels(table: AnswerTable, domain: Domain) -> list[str]:
     """Columns whose cells are the labels of a domain's options."""
     labels = {label.lower() for label in domain.options}
     cells = {name: set(table.frame[name].str.strip().str.lower()) - {""} for name in table.columns}
-    return [name for name, said in cells.items() if len(said) > 1 and said <= labels]
+    return [name for name, values in cells.items() if len(values) > 1 and values <= labels]
 
 
 def with_outcomes(
@@ -397,13 +397,13 @@ def with_outcomes(
 
 def _events(table: AnswerTable, response: str, options: Sequence[str]) -> list[str]:
     """The cell that stands for each option: its label, or numbers in their order; nothing where that is not known."""
-    said = sorted(set(table.frame[response].str.strip()) - {""})
-    by_label = {cell.casefold(): cell for cell in said}
+    distinct = sorted(set(table.frame[response].str.strip()) - {""})
+    by_label = {cell.casefold(): cell for cell in distinct}
     labels = [by_label.get(label.casefold(), "") for label in options]
     if all(labels):
         return labels
-    is_number = len(said) == len(options) and all(cell.isdigit() for cell in said)
-    return sorted(said, key=int) if is_number else []
+    is_number = len(distinct) == len(options) and all(cell.isdigit() for cell in distinct)
+    return sorted(distinct, key=int) if is_number else []
 
 
 def with_numbers(
@@ -411,7 +411,7 @@ def with_numbers(
     table: AnswerTable,
     columns: Sequence[ColumnSummary],
     domain: Domain,
-    said: AnswerColumns,
+    stated: AnswerColumns,
     recognised_response: str,
 ) -> AnswerColumns:
     """The mapping with the column that holds numbers, or keys with their times.
@@ -422,28 +422,28 @@ def with_numbers(
     assert scale is not None  # see `describe_table`
     used = {str(leaf) for value in mapping.stimulus.values() for leaf in flat(value)}
     if scale.kind != "timed":
-        if recognised_response in table.columns and not said.response:
+        if recognised_response in table.columns and not stated.response:
             return mapping
         named = [item.name for item in columns if may_be_answers(item) and item.name not in used]
         response = named[0] if len(named) == 1 else OPEN_QUESTION
         return mapping.model_copy(update={"response": response, "responses": {}})
     used |= {mapping.participant, mapping.response_time, mapping.order}
-    right_key = str((mapping.stimulus | said.stimulus).get("right_key", ""))
+    right_key = str((mapping.stimulus | stated.stimulus).get("right_key", ""))
     has_keys = bool(right_key)
     rows = without_practice(_shown_rows(table.frame, mapping))
-    response = said.response or recognised_response
+    response = stated.response or recognised_response
     if response not in table.columns and "==" not in response:
         response = guessed_response(
             rows, used | {right_key}, mapping.response, has_keys=has_keys, right_key=right_key
         )
     code = {}
     if response in table.columns and (not has_keys or right_key in table.columns):
-        told = [response, right_key] if has_keys else [response]
+        found = [response, right_key] if has_keys else [response]
         shown = _shown_rows(table.frame, mapping)
-        cells = {str(cell) for name in told for cell in folded(shown[name].unique())} - {""}
+        cells = {str(cell) for name in found for cell in folded(shown[name].unique())} - {""}
         if not has_keys:
             code = guessed_correctness(cells, response)
-        elif cells <= {str(cell) for cell in folded(shown[told[1]].unique())} | {""}:
+        elif cells <= {str(cell) for cell in folded(shown[found[1]].unique())} | {""}:
             code = guessed_keys(
                 cells
             )  # a key that is never right is asked for when responses are read
@@ -460,14 +460,14 @@ def with_numbers(
 
 def _shown_rows(frame: pd.DataFrame, mapping: AnswerColumns) -> pd.DataFrame:
     """The rows in which some column of the trials says something; all where no column is known."""
-    told = [leaf for leaf in leaves_of(mapping.stimulus) if leaf in frame.columns]
-    return frame[(frame[told] != "").any(axis=1)] if told else frame
+    named = [leaf for leaf in leaves_of(mapping.stimulus) if leaf in frame.columns]
+    return frame[(frame[named] != "").any(axis=1)] if named else frame
 
 
 def begins_anew(frame: pd.DataFrame, mapping: AnswerColumns) -> bool:
     """Whether numbers of trials occur twice for a person, as where they begin anew in each block; copies aside."""
-    told = [mapping.participant, mapping.experiment, mapping.order]
-    named = [name for name in told if name in frame.columns]
+    named_columns = [mapping.participant, mapping.experiment, mapping.order]
+    named = [name for name in named_columns if name in frame.columns]
     if mapping.order not in named:
         return False
     rows = frame[(frame[mapping.order] != "").to_numpy()].drop_duplicates()
@@ -481,21 +481,21 @@ def _guessed_code(table: AnswerTable, response: str, stimulus: Mapping[str, Any]
     """
     if response not in table.columns:
         return {}
-    said = {cell for cell in table.frame[response].str.strip().unique() if cell}
+    distinct = {cell for cell in table.frame[response].str.strip().unique() if cell}
     if is_negative(response):
         return {}
-    code, kind = code_of_pair(said), kind_of_columns(stimulus)
-    words = {word for cell in said for word in words_of(cell)}
+    code, kind = code_of_pair(distinct), kind_of_columns(stimulus)
+    words = {word for cell in distinct for word in words_of(cell)}
     names_kinds = any(words & (less | more) for less, more in KINDS.values())
     is_placed = not words <= PLACES or names_places(stimulus)
     if stimulus and (not is_placed or (names_kinds and not kind)):
         return {}
     column = ColumnSignature(response, table.frame[response].str.strip())
-    code = code or code_by_sides(column, sorted(said), sides_of(stimulus))
+    code = code or code_by_sides(column, sorted(distinct), sides_of(stimulus))
     offered = option_offered(stimulus) if stimulus else None
     if code or offered is None:
         return code
-    taken = accepts(column, sorted(said))
+    taken = accepts(column, sorted(distinct))
     return {cell: offered if place else 1 - offered for cell, place in taken.items()}
 
 

@@ -262,7 +262,7 @@ def _of_places(
     values: Mapping[str, Array], layout: StimulusLayout, domain: Domain
 ) -> Iterator[Confound]:
     """Properties by which an option in one place always lies below, or above, all others."""
-    told: dict[int, list[str]] = {}
+    found: dict[int, list[str]] = {}
     for name, array in values.items():
         if array.shape[1] < 2 or array.shape[1] != len(domain.options):
             continue
@@ -274,8 +274,8 @@ def _of_places(
             differs = np.abs(below if is_lowest else above) > EXACT
             if (is_lowest or is_highest) and differs.mean() >= LEAST_DIFFERENT:
                 usual = f"the one with the lower {name}", f"the one with the higher {name}"
-                told.setdefault(place, []).append(layout.always.get(name, usual)[is_highest])
-    for place, words in told.items():
+                found.setdefault(place, []).append(layout.always.get(name, usual)[is_highest])
+    for place, words in found.items():
         yield Confound(
             f"option {place + 1} is always {in_a_list(words[:MOST_NAMED])}",
             "a bias towards its position cannot be separated from a preference for it",

@@ -315,7 +315,9 @@ def guess_attributes(
     for attribute in attributes:
         of_attribute = set(attribute.split("_"))
         words = {name: set(words_of(name)) for name in names}
-        own = {name: told - of_attribute for name, told in words.items() if of_attribute <= told}
+        own = {
+            name: listed - of_attribute for name, listed in words.items() if of_attribute <= listed
+        }
         if len(own) != len(options):
             return {}
         found[attribute] = _by_option(own, options)
@@ -330,10 +332,12 @@ def _by_option(words: Mapping[str, set[str]], options: Sequence[str]) -> list[st
     """
     labels = [set(words_of(option)) or {option} for option in options]
     for sides in (labels, *([{first}, {second}] for first, second in SIDES)):
-        by_side = [[name for name, told in words.items() if side <= told] for side in sides]
+        by_side = [[name for name, found in words.items() if side <= found] for side in sides]
         if len(sides) == len(words) and all(len(own) == 1 for own in by_side):
             return [own[0] for own in by_side]
-    numbers = {name: [int(word) for word in told if word.isdigit()] for name, told in words.items()}
+    numbers = {
+        name: [int(word) for word in found if word.isdigit()] for name, found in words.items()
+    }
     if all(len(own) == 1 for own in numbers.values()):
         return sorted(words, key=lambda name: numbers[name])
     return sorted(words)

@@ -211,11 +211,13 @@ class RowsLeftOut:
             worst = both.groupby(who)["lost"].sum().idxmax()
             if _are_unequal(both, name) and _are_unequal(both[both[who] != worst], name):
                 shares = both.groupby(name)["lost"].agg(["sum", "size"])
-                told = (
+                words = (
                     f"{cell or '(empty)'} {n:,} of {size:,}"
                     for cell, n, size in shares.itertuples()
                 )
-                return f"conditions ({name}) lose unequal shares of their trials: {', '.join(told)}"
+                return (
+                    f"conditions ({name}) lose unequal shares of their trials: {', '.join(words)}"
+                )
         return ""
 
     def table(self, read: pd.DataFrame, columns: AnswerColumns) -> LeftOutTable:
@@ -230,14 +232,14 @@ class RowsLeftOut:
         frames = [read, *(rows for own in self._parts.values() for rows, _ in own)]
         who = columns.participant
         # Few columns are looked at, so that a million rows take little room.
-        told = [who, *_columns_that_tell(frames, columns)]
+        found = [who, *_columns_that_tell(frames, columns)]
         parts = {
-            reason: pd.concat([_only(rows, told) for rows, _ in own])
+            reason: pd.concat([_only(rows, found) for rows, _ in own])
             for reason, own in self._parts.items()
         }
-        whole = pd.concat([_only(read, told), *parts.values()])
-        told = [name for name in told[1:] if name in read]
-        names = [name for name in told if 2 <= whole[name].nunique() <= MOST_CONDITIONS]
+        whole = pd.concat([_only(read, found), *parts.values()])
+        found = [name for name in found[1:] if name in read]
+        names = [name for name in found if 2 <= whole[name].nunique() <= MOST_CONDITIONS]
         all_of = {name: _counts(whole, name) for name in names}
         who = who if who in whole.columns else ""
         return LeftOutTable(
@@ -292,7 +294,7 @@ def _counts(rows: pd.DataFrame, name: str) -> dict[str, int]:
 
 def _columns_that_tell(frames: Sequence[pd.DataFrame], columns: AnswerColumns) -> list[str]:
     """The columns of conditions, experiments, attributes and congruence, by their names; not what people did."""
-    told = {
+    found = {
         columns.experiment,
         *columns.attributes,
         *leaves_of(columns.stimulus.get("congruence", "")),
@@ -302,7 +304,7 @@ def _columns_that_tell(frames: Sequence[pd.DataFrame], columns: AnswerColumns) -
     return [
         name
         for name in names
-        if name in told or (name not in done and set(words_of(name)) & CONDITIONS)
+        if name in found or (name not in done and set(words_of(name)) & CONDITIONS)
     ]
 
 

@@ -112,46 +112,46 @@ class AnswerColumns(BaseModel):
 
     @field_validator("where", mode="before")
     @classmethod
-    def _cells_are_text(cls, said: Any) -> Any:
+    def _cells_are_text(cls, value: Any) -> Any:
         """Numbers stand for the cells that say them, and true and false for the words in any writing."""
-        if not isinstance(said, Mapping):
-            return said
-        return {column: _cells_that_say(wanted) for column, wanted in said.items()}
+        if not isinstance(value, Mapping):
+            return value
+        return {column: _cells_that_say(wanted) for column, wanted in value.items()}
 
     @field_validator("missing", mode="before")
     @classmethod
-    def _marks_by_column(cls, said: Any) -> Any:
+    def _marks_by_column(cls, value: Any) -> Any:
         """One mark, or a list of marks, holds for all columns."""
-        by_column = said if isinstance(said, Mapping) else {ALL_COLUMNS: said}
+        by_column = value if isinstance(value, Mapping) else {ALL_COLUMNS: value}
         return {column: _marks(marks) for column, marks in by_column.items()}
 
     @field_validator("recode", mode="before")
     @classmethod
-    def _meanings_are_text(cls, said: Any) -> Any:
+    def _meanings_are_text(cls, cell_values: Any) -> Any:
         """Cells and what they mean may be said as numbers."""
-        if not isinstance(said, Mapping):
-            return said
+        if not isinstance(cell_values, Mapping):
+            return cell_values
         return {
             column: {_cell(cell): _cell(value) for cell, value in meanings.items()}
             if isinstance(meanings, Mapping)
             else meanings
-            for column, meanings in said.items()
+            for column, meanings in cell_values.items()
         }
 
     @field_validator("accept", mode="before")
     @classmethod
-    def _one_or_more(cls, said: Any) -> Any:
+    def _one_or_more(cls, value: Any) -> Any:
         """Names may be separated by commas."""
-        return tuple(said.replace(",", " ").split()) if isinstance(said, str) else said
+        return tuple(value.replace(",", " ").split()) if isinstance(value, str) else value
 
     @field_validator("responses", mode="before")
     @classmethod
-    def _keys_are_text(cls, said: Any) -> Any:
+    def _keys_are_text(cls, value: Any) -> Any:
         """Cells that are said as numbers stand for their text."""
         return (
-            {_cell(key): place for key, place in said.items()}
-            if isinstance(said, Mapping)
-            else said
+            {_cell(key): place for key, place in value.items()}
+            if isinstance(value, Mapping)
+            else value
         )
 
     @model_serializer(mode="wrap")
@@ -212,9 +212,9 @@ def _cells_that_say(wanted: Any) -> Any:
     return _cell(wanted)
 
 
-def _marks(said: Any) -> Any:
+def _marks(value: Any) -> Any:
     """Cells without a value, from one or several."""
-    marks = said if isinstance(said, list | tuple) else [said]
+    marks = value if isinstance(value, list | tuple) else [value]
     return tuple(_cell(mark) for mark in marks)
 
 

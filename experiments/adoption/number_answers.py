@@ -21,13 +21,13 @@ ANSWER_RANGE = "y_range"
 """Likewise of answers."""
 
 
-def in_own_range(values: Array, told: Mapping[str, Any], setting: str) -> Array:
+def in_own_range(values: Array, found: Mapping[str, Any], setting: str) -> Array:
     """Numbers of a file in the range from -1 to 1, where a setting says what stands for these two.
 
     Raises:
         TrialsError: The setting is no pair of numbers that grow.
     """
-    ends = told.get(setting)
+    ends = found.get(setting)
     if ends is None:
         return values
     is_pair = isinstance(ends, list | tuple) and len(ends) == 2
@@ -77,6 +77,6 @@ def number_outcomes(
         f"{column}: grouping {len(values):,} responses into bins hides "
         f"{scale.share_lost(values.tolist()):.1%} of their variance"
     )
-    if said := heaping_in_words(given.tolist()):
-        notes.append(f"{column}: {said}")
+    if words := heaping_in_words(given.tolist()):
+        notes.append(f"{column}: {words}")
     return scale.outcomes_of(values.tolist())

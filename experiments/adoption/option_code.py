@@ -108,15 +108,15 @@ def code_of_cells(
         TrialsError: The cells are numbers that can be read in two ways; the message says both.
     """
     column = columns.response or "response"
-    said = {str(cell).strip() for cell in set(cells.text(column))} - {""}
-    by_label = _by_label(said, labels)
-    if len(by_label) < len(said) and n_options == 2:
-        by_label = code_of_pair(said) or by_label
-    if said and len(by_label) == len(said):
+    distinct = {str(cell).strip() for cell in set(cells.text(column))} - {""}
+    by_label = _by_label(distinct, labels)
+    if len(by_label) < len(distinct) and n_options == 2:
+        by_label = code_of_pair(distinct) or by_label
+    if distinct and len(by_label) == len(distinct):
         return _not_negative(cells, column, by_label, n_options, names_of_arms=names_of_arms)
-    _refuse_two_codes(cells, column, said)
-    truth = {cell: TRUTH[cell.casefold()] for cell in said if cell.casefold() in TRUTH}
-    if n_options == 2 and said and len(truth) == len(said):
+    _refuse_two_codes(cells, column, distinct)
+    truth = {cell: TRUTH[cell.casefold()] for cell in distinct if cell.casefold() in TRUTH}
+    if n_options == 2 and distinct and len(truth) == len(distinct):
         zero_or_one = {"0": 0, "1": 1}
         code = {cell: zero_or_one[number] for cell, number in truth.items()}
         words = sorted(truth, key=lambda cell: truth[cell])
@@ -124,12 +124,12 @@ def code_of_cells(
             f"{column}: {words[0].casefold()} is taken for the first option and {words[-1].casefold()} for the second"
         )
     else:
-        numbers = {cell: int(cell) for cell in said if WHOLE_NUMBER.fullmatch(cell)}
+        numbers = {cell: int(cell) for cell in distinct if WHOLE_NUMBER.fullmatch(cell)}
         code = _by_number(cells, column, numbers, n_options, notes)
-        code = code or by_label or _by_letter(said, n_options)
-        is_of_names = not numbers and not {cell.casefold() for cell in said} & PLACES
-        if not code and names_of_arms and is_of_names and len(said) == n_options:
-            code = {cell: place for place, cell in enumerate(sorted(said))}
+        code = code or by_label or _by_letter(distinct, n_options)
+        is_of_names = not numbers and not {cell.casefold() for cell in distinct} & PLACES
+        if not code and names_of_arms and is_of_names and len(distinct) == n_options:
+            code = {cell: place for place, cell in enumerate(sorted(distinct))}
             notes.append(
                 f"{column}: {' and '.join(code)} are the options, in the order of the alphabet"
             )
@@ -138,17 +138,17 @@ def code_of_cells(
     return _not_negative(cells, column, code, n_options, names_of_arms=names_of_arms)
 
 
-def _refuse_two_codes(cells: RowCells, column: str, said: set[str]) -> None:
+def _refuse_two_codes(cells: RowCells, column: str, distinct: set[str]) -> None:
     """Refuse responses that are words in many rows and numbers in many others.
 
     Raises:
         TrialsError: They are; the message has what tells the rows of both apart.
     """
-    numbers = {cell for cell in said if WHOLE_NUMBER.fullmatch(cell)}
+    numbers = {cell for cell in distinct if WHOLE_NUMBER.fullmatch(cell)}
     own = pd.Series(cells.text(column)).str.strip()
     own = own[(own != "").to_numpy()]
     is_number = own.isin(numbers)
-    if min(len(numbers), len(said - numbers)) < 2:
+    if min(len(numbers), len(distinct - numbers)) < 2:
         return
     if not MOST_MISSED < is_number.mean() < 1 - MOST_MISSED:
         return
@@ -170,33 +170,33 @@ def _refuse_two_codes(cells: RowCells, column: str, said: set[str]) -> None:
         where = [f" where {name} is {' or '.join(own)}" for own in cells_of]
         kept = [f"--column 'where.{name}={json.dumps(own)}'" for own in cells_of]
         advice = f", or read the rows of one code alone: {' or '.join(kept)}"
-    told = [", ".join(sorted(own)) for own in (said - numbers, numbers)]
-    options = " ".join(column_option(f"responses.{cell}=PLACE") for cell in sorted(said))
+    words = [", ".join(sorted(own)) for own in (distinct - numbers, numbers)]
+    options = " ".join(column_option(f"responses.{cell}=PLACE") for cell in sorted(distinct))
     raise TrialsError(
-        f"{cells.name}: {column} holds words ({told[0]}){where[0]}, and numbers ({told[1]}){where[1]}. If these are "
+        f"{cells.name}: {column} holds words ({words[0]}){where[0]}, and numbers ({words[1]}){where[1]}. If these are "
         f"two codes of the same options, say the place of each, from 0: {options} "
         f"(participants.columns.responses){advice}."
     )
 
 
-def _by_label(said: Collection[str], labels: Sequence[str]) -> dict[str, int]:
+def _by_label(distinct: Collection[str], labels: Sequence[str]) -> dict[str, int]:
     places = {label.casefold(): place for place, label in enumerate(labels)}
     counts = [re.fullmatch(r"(-?\d+(?:\.\d+)?)\s+\D+", label) for label in labels]
     if all(counts):  # as in "3 coins": the number is enough
         places |= {found[1]: place for place, found in enumerate(counts) if found}
-    return {cell: places[cell.casefold()] for cell in said if cell.casefold() in places}
+    return {cell: places[cell.casefold()] for cell in distinct if cell.casefold() in places}
 
 
-def _by_letter(said: Collection[str], n_options: int) -> dict[str, int]:
+def _by_letter(distinct: Collection[str], n_options: int) -> dict[str, int]:
     """The option of each cell where cells are the letters from A on, one for each option; nothing for other cells."""
     letters = {chr(ord("a") + place): place for place in range(n_options)}
-    found = {cell: letters[cell.casefold()] for cell in said if cell.casefold() in letters}
-    return found if len(found) == len(said) == n_options else {}
+    found = {cell: letters[cell.casefold()] for cell in distinct if cell.casefold() in letters}
+    return found if len(found) == len(distinct) == n_options else {}
 
 
-def code_of_pair(said: Collection[str]) -> dict[str, int]:
+def code_of_pair(distinct: Collection[str]) -> dict[str, int]:
     """The place of each of two cells in a pair of words for options, such as left and right or gauche and droite."""
-    words = {cell: " ".join(words_of(cell)) for cell in said}
+    words = {cell: " ".join(words_of(cell)) for cell in distinct}
     for pair in SIDES:
         if not pair[0].isdigit() and len(words) == 2 and set(words.values()) == set(pair):
             return {cell: pair.index(word) for cell, word in sorted(words.items())}
@@ -244,19 +244,19 @@ def _by_number(
 def _missed(cells: RowCells, column: str, numbers: Mapping[str, int], n_options: int) -> int:
     """The number that most likely stands for a missed response: the rarest of those whose absence leaves a code."""
     found = set(numbers.values())
-    said = pd.Series(cells.text(column)).str.strip().map(numbers).value_counts()
+    texts = pd.Series(cells.text(column)).str.strip().map(numbers).value_counts()
     known = (set(range(n_options)), set(range(1, n_options + 1)), {-1, 1})
     may_be = [number for number in sorted(found) if found - {number} in known]
     ends = sorted(
         {min(found), max(found)} - set(range(n_options))
     )  # what lies between is an answer
-    return min(may_be or ends, key=lambda number: int(said[number]))
+    return min(may_be or ends, key=lambda number: int(texts[number]))
 
 
 def rare_zero(cells: Sequence[str]) -> float:
     """The share of 0 among codes from 0 to 2 or more, if it is much rarer than the others; else 0."""
-    said, counts = np.unique([cell for cell in cells if cell], return_counts=True)
-    shares = dict(zip(said.tolist(), (counts / max(counts.sum(), 1)).tolist(), strict=True))
+    distinct, counts = np.unique([cell for cell in cells if cell], return_counts=True)
+    shares = dict(zip(distinct.tolist(), (counts / max(counts.sum(), 1)).tolist(), strict=True))
     if len(shares) < 3 or set(shares) != {str(n) for n in range(len(shares))}:
         return 0.0
     zero = float(shares.pop("0"))
@@ -514,7 +514,7 @@ def chosen_options(cells: RowCells, columns: AnswerColumns) -> NDArray[np.int64]
 
 def _as_comparison(cells: RowCells, columns: AnswerColumns) -> str:
     """What to say where each response repeats a cell of one of two options; empty where they do not."""
-    column, said = columns.response, cells.text(columns.response or "response")
+    column, texts = columns.response, cells.text(columns.response or "response")
     shown = [
         [
             str(leaf)
@@ -525,8 +525,8 @@ def _as_comparison(cells: RowCells, columns: AnswerColumns) -> str:
     ]
     for first, second in zip(*shown, strict=False):
         pair = cells.text(first), cells.text(second)
-        amounts = [by_distinct(pd.Series(own), amount_said) for own in (said, *pair)]
-        if np.all((said == pair[0]) | (said == pair[1])) or np.all(
+        amounts = [by_distinct(pd.Series(own), amount_said) for own in (texts, *pair)]
+        if np.all((texts == pair[0]) | (texts == pair[1])) or np.all(
             (amounts[0] == amounts[1]) | (amounts[0] == amounts[2])
         ):
             says = f"response={column} == {second}"

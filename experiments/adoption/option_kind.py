@@ -61,21 +61,23 @@ def kind_of_responses(
     if columns.responses or not column or layout.properties is None:
         return "", {}
     shown = [words_of_option(columns.stimulus, place) for place in (0, 1)]
-    said = {whole(str(cell).strip()) for cell in set(cells.text(column))} - {""}
+    distinct = {whole(str(cell).strip()) for cell in set(cells.text(column))} - {""}
     for name, (less, more) in KINDS.items():
         if (shown[0] | shown[1]) & (less | more):
             continue
-        words = {cell: set(words_of(cell)) for cell in said}
-        if said and all(bool(own & less) != bool(own & more) for own in words.values()):
+        words = {cell: set(words_of(cell)) for cell in distinct}
+        if distinct and all(bool(own & less) != bool(own & more) for own in words.values()):
             return name, {cell: int(bool(own & more)) for cell, own in words.items()}
         named = [names_option(set(words_of(column)), side) for side in (less, more)]
         named = named[::-1] if set(words_of(column)) & NEGATIVE else named
         if named[0] == named[1]:
             continue
-        truth = {cell: int(TRUTH.get(cell.casefold(), cell)) for cell in said if _is_truth(cell)}
+        truth = {
+            cell: int(TRUTH.get(cell.casefold(), cell)) for cell in distinct if _is_truth(cell)
+        }
         if columns.share and named[1]:
             return name, {}
-        if not columns.share and len(truth) == len(said):
+        if not columns.share and len(truth) == len(distinct):
             return name, {cell: (code if named[1] else 1 - code) for cell, code in truth.items()}
     return "", {}
 
@@ -138,16 +140,16 @@ def side_compared(frame: pd.DataFrame, response: str, stimulus: Mapping[str, Any
     """
     if not kind_of_columns(stimulus) or response not in frame.columns:
         return ""
-    said = set(frame[response].str.strip().str.casefold()) - {""}
+    distinct = set(frame[response].str.strip().str.casefold()) - {""}
     columns = AnswerColumns(response=response, stimulus=dict(stimulus))
     found = [
         name
         for name in map(str, frame.columns)
         if name != response and set(words_of(name)) & PLACE_WORDS
-        and set(frame[name].str.strip().str.casefold()) - {""} == said
+        and set(frame[name].str.strip().str.casefold()) - {""} == distinct
         and option_named(f"{response} == {name}", RowCells(frame, ""), columns, ()) is not None
     ]  # fmt: skip
-    is_one = len(found) == 1 and len(said) == 2
+    is_one = len(found) == 1 and len(distinct) == 2
     return f"{response} == {found[0]}" if is_one else ""
 
 
@@ -169,16 +171,16 @@ def refuse_places(cells: RowCells, columns: AnswerColumns) -> None:
     column = columns.response
     if columns.responses or not column or names_places(columns.stimulus):
         return
-    said = sorted({str(cell).strip() for cell in set(cells.text(column))} - {""})
-    words = {word for cell in said for word in words_of(cell)}
+    distinct = sorted({str(cell).strip() for cell in set(cells.text(column))} - {""})
+    words = {word for cell in distinct for word in words_of(cell)}
     if not words or not words <= PLACES:
         return
-    code = " ".join(column_option(f"responses.{cell}=PLACE") for cell in said[:2])
+    code = " ".join(column_option(f"responses.{cell}=PLACE") for cell in distinct[:2])
     shown = "; ".join(
         f"{part}: {json.dumps(own, ensure_ascii=False)}" for part, own in columns.stimulus.items()
     )
     raise TrialsError(
-        f"{cells.name}: {column} says {' and '.join(said)}, where an option stood, and columns name options by "
+        f"{cells.name}: {column} says {' and '.join(distinct)}, where an option stood, and columns name options by "
         "something else. If another column says which option was chosen, say --column response=COLUMN. If options "
         f"changed places, say --column response='{column} == COLUMN' with the column that says where the second option "
         "stood (from 0 and 1, 1 is then the second option); if they never did, say which is which: "

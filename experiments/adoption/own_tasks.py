@@ -113,12 +113,12 @@ def own_task_in_words(table: TableSignature, fewest_options: int = 3) -> str:
             'players, say --domain games --column \'own=[["COLUMN", "COLUMN"], ["COLUMN", "COLUMN"]]\' and '
             "other likewise"
         )
-    if told := _strength(table) or _rewarded(table) or _repeated_gift(table):
-        return told
-    if told := _stated_amount(table) or _one_sequence(table):
-        return told
-    if told := _not_covered(table) or _not_of_choices(table):
-        return f"{told}: that is no kind of task here, and the file is not read"
+    if found := _strength(table) or _rewarded(table) or _repeated_gift(table):
+        return found
+    if found := _stated_amount(table) or _one_sequence(table):
+        return found
+    if found := _not_covered(table) or _not_of_choices(table):
+        return f"{found}: that is no kind of task here, and the file is not read"
     if menu := _menu(table, fewest_options):
         options, attributes = menu
         return (
@@ -208,10 +208,10 @@ NONE_FITS = "no kind of task here fits"
 
 def _stated_amount(table: TableSignature) -> str:
     """What to do with amounts that participants stated, such as certainty equivalents; empty without any."""
-    said = [item for item in table.numbers() if item.words & STATED]
-    if len(said) != 1 or len(said[0].distinct) <= MOST_LEVELS:
+    values = [item for item in table.numbers() if item.words & STATED]
+    if len(values) != 1 or len(values[0].distinct) <= MOST_LEVELS:
         return ""
-    name = said[0].name
+    name = values[0].name
     return (
         f"{name} seems to hold amounts that participants stated, as certainty equivalents and prices are: {NONE_FITS}, "
         "since responses are choices, places on a line, or gifts. A task of your own can have such responses in at "
@@ -258,16 +258,18 @@ def _not_covered(table: TableSignature) -> str:
     """What trials without options seem to be, by their cells and names; empty where nothing says it."""
     columns = list(table.columns.values())
     for column in columns:
-        said = {cell.casefold() for cell in column.distinct}
-        words = said & WORD_CELLS
-        other = next(iter(said - words), "")
+        distinct_cells = {cell.casefold() for cell in column.distinct}
+        words = distinct_cells & WORD_CELLS
+        other = next(iter(distinct_cells - words), "")
         own = (
-            column.words if column.is_number else {word for cell in said for word in words_of(cell)}
+            column.words
+            if column.is_number
+            else {word for cell in distinct_cells for word in words_of(cell)}
         )
         if others := [what for words, what in OTHER_TASKS.items() if words <= own]:
             return f"{column.name} seems to say {others[0]}"
         is_other = other.startswith(("pseud", "non")) or any(word in other for word in words)
-        if len(said) == 2 and len(words) == 1 and is_other:
+        if len(distinct_cells) == 2 and len(words) == 1 and is_other:
             return f"{column.name} says of each item whether it is a word, as in lexical decision"
         if _is_sequence(column):
             return (
@@ -341,19 +343,21 @@ def _is_sequence(column: ColumnSignature, *, shared: bool = False) -> bool:
 def speaks_of_conflict(table: TableSignature) -> bool:
     """Whether names or cells speak of congruence, of what distracts, or of a word and a colour."""
     named = set().union(*(words_of(name) for name in table.columns))
-    told = [
+    found = [
         cell
         for column in table.columns.values()
         if len(column.distinct) <= 12
         for cell in column.distinct
     ]
     has_word = bool(named & {"word", "wort", "woord", "mot", "palabra"})
-    return (has_word and bool(named & COLOURS)) or any(map(CONFLICT.search, [*named, *told]))
+    return (has_word and bool(named & COLOURS)) or any(map(CONFLICT.search, [*named, *found]))
 
 
 def _is_go_no_go(table: TableSignature) -> bool:
     cells = [{cell.casefold() for cell in own.distinct} for own in table.columns.values()]
-    return any(len(said) == 2 and said & GO and said & NO_GO for said in cells)
+    return any(
+        len(own_values) == 2 and own_values & GO and own_values & NO_GO for own_values in cells
+    )
 
 
 def _menu(table: TableSignature, fewest_options: int) -> tuple[list[str], list[str]] | None:
@@ -366,8 +370,8 @@ def _menu(table: TableSignature, fewest_options: int) -> tuple[list[str], list[s
         found: list[set[str]] = []
         for cell in column.distinct:
             label = _parts(cell)
-            own = [said for name, said in parts.items() if name != column.name]
-            rests = [_without(said, label) for said in own if _holds(said, label)]
+            own = [own_values for name, own_values in parts.items() if name != column.name]
+            rests = [_without(own_values, label) for own_values in own if _holds(own_values, label)]
             found.append({" ".join(rest) for rest in rests if rest})
         is_menu = len(found) >= fewest_options or len(found[0]) > 1
         if is_menu and all(found) and all(rest == found[0] for rest in found):
@@ -395,15 +399,15 @@ def _parts(name: str) -> list[str]:
     return [part.casefold() for part in PARTS_OF_NAMES.findall(name)]
 
 
-def _holds(said: Sequence[str], label: Sequence[str]) -> bool:
+def _holds(distinct: Sequence[str], label: Sequence[str]) -> bool:
     return (
         bool(label)
-        and re.search(rf"(^| ){re.escape(' '.join(label))}( |$)", " ".join(said)) is not None
+        and re.search(rf"(^| ){re.escape(' '.join(label))}( |$)", " ".join(distinct)) is not None
     )
 
 
-def _without(said: Sequence[str], label: Sequence[str]) -> list[str]:
-    rest = list(said)
+def _without(distinct: Sequence[str], label: Sequence[str]) -> list[str]:
+    rest = list(distinct)
     for word in label:
         rest.remove(word)
     return rest
@@ -447,16 +451,19 @@ def gift_of(
 def _estimate(table: TableSignature) -> tuple[str, str] | None:
     """A column of numbers that are called estimates, and the only one that they follow closely."""
     numbers = [item for item in table.numbers() if len(item.distinct) >= FEWEST_LEVELS]
-    said = [item for item in numbers if item.words & ESTIMATES and len(item.distinct) > MOST_LEVELS]
-    if len(said) != 1:
+    distinct_cells = [
+        item for item in numbers if item.words & ESTIMATES and len(item.distinct) > MOST_LEVELS
+    ]
+    if len(distinct_cells) != 1:
         return None
-    strength = np.sqrt(len(said[0].values)) * CLOSE
+    strength = np.sqrt(len(distinct_cells[0].values)) * CLOSE
     fits = [
         item
         for item in numbers
-        if item is not said[0] and association(item.values, said[0].values) > strength
+        if item is not distinct_cells[0]
+        and association(item.values, distinct_cells[0].values) > strength
     ]
-    return (said[0].name, fits[0].name) if len(fits) == 1 else None
+    return (distinct_cells[0].name, fits[0].name) if len(fits) == 1 else None
 
 
 def _rating(table: TableSignature) -> str:

@@ -394,34 +394,34 @@ def check_units(
         notes: What was accepted is added to them.
     """
     for column in unread:
-        said = sorted(set(frame[column].str.strip().unique()) - {""})
+        distinct = sorted(set(frame[column].str.strip().unique()) - {""})
         words = words_of(column)
-        if not set(words) & UNIT_WORDS or not 1 <= len(said) <= MOST_UNITS:
+        if not set(words) & UNIT_WORDS or not 1 <= len(distinct) <= MOST_UNITS:
             continue
         unit = columns.stimulus.get("delay_unit", "days")
-        if len(said) == 1:
-            only = UNITS_OF_DELAYS.get(said[0].casefold(), unit)
+        if len(distinct) == 1:
+            only = UNITS_OF_DELAYS.get(distinct[0].casefold(), unit)
             if only != unit and "delays_days" in columns.stimulus:
                 question(
                     columns,
                     notes,
                     "two_units",
-                    f"{name}: {column} is {said[0]} in all rows, and delays are read in {unit}. Say --column "
+                    f"{name}: {column} is {distinct[0]} in all rows, and delays are read in {unit}. Say --column "
                     f"delay_unit={only} (participants.columns.stimulus.delay_unit)",
                 )
             continue
-        numbers = [UNITS_OF_DELAYS.get(cell.casefold(), "") for cell in said]
+        numbers = [UNITS_OF_DELAYS.get(cell.casefold(), "") for cell in distinct]
         code = ", ".join(
             f"{cell} = {DAYS[number]:g}" if number else f"{cell} = NUMBER"
-            for cell, number in zip(said, numbers, strict=True)
+            for cell, number in zip(distinct, numbers, strict=True)
         )
         question(
             columns,
             notes,
             "two_units",
-            f"{name}: {column} says {', '.join(said[:4])} and is not read, so that numbers of all units would be taken "
-            f"alike. Say how much each unit is (--column 'recode.{column}={{{code}}}'), and multiply the numbers by "
-            f"it: NUMBERS * {column} in place of NUMBERS (participants.columns.recode and stimulus)",
+            f"{name}: {column} says {', '.join(distinct[:4])} and is not read, so that numbers of all units would be "
+            f"taken alike. Say how much each unit is (--column 'recode.{column}={{{code}}}'), and multiply the "
+            f"numbers by it: NUMBERS * {column} in place of NUMBERS (participants.columns.recode and stimulus)",
         )
 
 
@@ -434,29 +434,33 @@ def rows_that_do_not_count(
     frame: pd.DataFrame, column: str
 ) -> tuple[list[str], list[str], str] | None:
     """Cells of a column that mark rows of practice or of nobody, the other ones, and what the rows seem to be."""
-    said = [cell for cell in map(str, frame[column].str.strip().unique()) if cell]
-    if not 2 <= len(said) <= MOST_PHASES:
+    distinct = [cell for cell in map(str, frame[column].str.strip().unique()) if cell]
+    if not 2 <= len(distinct) <= MOST_PHASES:
         return None
-    words = {cell: words_of_cell(cell) for cell in said}
+    words = {cell: words_of_cell(cell) for cell in distinct}
     named = set(words_of(column))
     of_practice = PRACTICE | TRAINING if any(own & MAIN for own in words.values()) else PRACTICE
     is_named = bool(named & PRACTICE)
     odd = [
-        cell for cell in said if words[cell] & of_practice or (is_named and cell.casefold() in YES)
+        cell
+        for cell in distinct
+        if words[cell] & of_practice or (is_named and cell.casefold() in YES)
     ]
     what = "practice"
     if not odd and named & STATUS:
-        odd = [cell for cell in said if words[cell] & UNREAL]
+        odd = [cell for cell in distinct if words[cell] & UNREAL]
         what = "no responses of participants"
     flagged = {"missed responses": MISSED_FLAGS, "excluded by the file": EXCLUDED_FLAGS}
-    for meaning, flags in flagged.items() if len(said) == 2 and not odd else ():
+    for meaning, flags in flagged.items() if len(distinct) == 2 and not odd else ():
         if any(flag <= named and named - flag <= BESIDE_FLAGS for flag in flags):
-            odd, what = [cell for cell in said if cell.casefold() in YES], meaning
+            odd, what = [cell for cell in distinct if cell.casefold() in YES], meaning
     if not odd and any(flag <= named and named - flag <= BESIDE_FLAGS for flag in CHECKS):
-        odd = [cell for cell in said if len(said) == 2 and cell.casefold() in YES]
-    odd = odd or [cell for cell in said if words[cell] & CHECK_CELLS]
+        odd = [cell for cell in distinct if len(distinct) == 2 and cell.casefold() in YES]
+    odd = odd or [cell for cell in distinct if words[cell] & CHECK_CELLS]
     if not odd and ("forced" in named or any("free" in own for own in words.values())):
-        odd = [c for c in said if words[c] & ({"forced"} | (YES if "forced" in named else set()))]
+        odd = [
+            c for c in distinct if words[c] & ({"forced"} | (YES if "forced" in named else set()))
+        ]
         what = "forced choices"
     if odd and what == "practice" and not any(words[cell] & of_practice for cell in odd):
         rows = frame[column].str.strip().isin(odd).to_numpy()
@@ -464,10 +468,10 @@ def rows_that_do_not_count(
         is_single = 2 * np.diff(rows.astype(int), prepend=0).clip(0).sum() > rows.sum()
         what = "practice" if is_named else "attention checks"
         odd = odd if is_named or (is_single and rows.mean() <= MOST_CHECKS) else []
-    if not odd and column.casefold() == FINISHED and len(said) == 2:
-        odd = [cell for cell in said if cell.casefold() in ("false", "0")]
+    if not odd and column.casefold() == FINISHED and len(distinct) == 2:
+        odd = [cell for cell in distinct if cell.casefold() in ("false", "0")]
         what = "of participants who did not finish"
-    others = [cell for cell in said if cell not in odd]
+    others = [cell for cell in distinct if cell not in odd]
     is_trained = what == "practice" and not any(words[cell] & PRACTICE for cell in odd)
     if odd and is_trained and not is_named and _only_they_say(frame, column, odd):
         return None
@@ -564,15 +568,15 @@ def bad_rows_in_words(frame: pd.DataFrame, used: Collection[str]) -> list[str]:
     """Columns that are not read and call a few rows bad, each with the option that leaves these out."""
     lines = []
     for column in map(str, frame.columns):
-        said = [cell for cell in map(str, frame[column].str.strip().unique()) if cell]
+        distinct = [cell for cell in map(str, frame[column].str.strip().unique()) if cell]
         if (
             column in used
             or not set(words_of(column)) & QUALITY
-            or not 2 <= len(said) <= MOST_PHASES
+            or not 2 <= len(distinct) <= MOST_PHASES
         ):
             continue
-        odd = [cell for cell in said if words_of_cell(cell) & BAD]
-        others = [cell for cell in said if cell not in odd]
+        odd = [cell for cell in distinct if words_of_cell(cell) & BAD]
+        others = [cell for cell in distinct if cell not in odd]
         if odd and others and frame[column].str.strip().isin(odd).mean() <= MOST_BAD_ROWS:
             lines.append(
                 rows_in_words(frame, column, odd, others, "of no use by the file's own mark")
@@ -687,10 +691,10 @@ def check_begins_anew(
         if of_person.min().nunique() > 1 or (of_person.nunique() < FEWEST_TRIALS).any():
             continue
         for part in unread:
-            told = [own for own in (who, columns.experiment, part) if own]
-            own = values.groupby([frame[column] for column in told])
+            named = [own for own in (who, columns.experiment, part) if own]
+            own = values.groupby([frame[column] for column in named])
             is_count = (own.nunique() >= FEWEST_TRIALS).all() and own.min().nunique() == 1
-            if part == count or not is_count or frame.duplicated([*told, count]).any():
+            if part == count or not is_count or frame.duplicated([*named, count]).any():
                 continue
             several = by_person[part].nunique() > 1
             if several.sum() <= max(MOST_AGAIN * len(several), 1):
@@ -773,15 +777,17 @@ def check_shared_names(
     """
     if columns.participant in (FILE, "filename") and columns.participant in frame.columns:
         _question_files_of_one(frame[columns.participant], name, columns, notes)
-    told = [columns.participant, columns.order]
-    if FILE in (columns.participant, columns.experiment) or not {*told, FILE} <= set(frame.columns):
+    named = [columns.participant, columns.order]
+    if FILE in (columns.participant, columns.experiment) or not {*named, FILE} <= set(
+        frame.columns
+    ):
         return
     pairs = frame[[columns.participant, FILE]].drop_duplicates()
     n_files = pairs.groupby(columns.participant, sort=False).size()
     shared = list(map(str, n_files.index[n_files > 1]))
     files = sorted(pairs.loc[pairs[columns.participant].isin(shared), FILE].unique())
     is_session = all(set(words_of(file)) & SESSION_WORDS for file in files)
-    begins_anew = bool(frame[[*told, FILE]].drop_duplicates().duplicated(told).any())
+    begins_anew = bool(frame[[*named, FILE]].drop_duplicates().duplicated(named).any())
     if len(shared) < 2 or is_session or not begins_anew:
         return
     more = ", ..." if len(shared) > 3 else ""
@@ -870,14 +876,14 @@ def check_steps(
         is_named = bool(words & STIMULUS_WORDS)
         if name in used or not (is_named or rewards_depend(cells, columns, participant, name)):
             continue
-        said = cells.text(name)
-        if not 2 <= len(set(said) - {""}) <= MOST_STIMULI or not is_mixed(said, participant):
+        texts = cells.text(name)
+        if not 2 <= len(set(texts) - {""}) <= MOST_STIMULI or not is_mixed(texts, participant):
             continue
-        chosen = cells.text(columns.response)[said != ""] if columns.response else said[:0]
-        is_place = set(said) - {""} == set(chosen) - {""}
+        chosen = cells.text(columns.response)[texts != ""] if columns.response else texts[:0]
+        is_place = set(texts) - {""} == set(chosen) - {""}
         if is_place and not words & CUE_WORDS:
             continue  # where the options stood that responses name
-        shown = ", ".join(sorted(set(said) - {""})[:4])
+        shown = ", ".join(sorted(set(texts) - {""})[:4])
         question(
             columns,
             notes,
@@ -897,15 +903,15 @@ def rewards_depend(cells: RowCells, columns: AnswerColumns, participant: Array, 
     frame = cells.frame
     if not {reward, response, name} <= set(frame.columns) or "second_choice" in columns.stimulus:
         return False
-    said = cells.text(name)
-    if not 2 <= len(set(said)) <= MOST_CONTEXTS:
+    texts = cells.text(name)
+    if not 2 <= len(set(texts)) <= MOST_CONTEXTS:
         return False
     paid, chosen, shown = (pd.factorize(frame[own])[0] for own in (reward, response, name))
     if places_of(paid, shown).max() == paid.max() or places_of(paid, chosen, shown).max() == (
         places_of(paid, chosen).max()
     ):
         return False
-    if not is_mixed(said, places_of(participant, chosen)):
+    if not is_mixed(texts, places_of(participant, chosen)):
         return False
     high = pd.Series((paid == np.argmax(np.bincount(paid))) * 1.0)
     rest = (high - high.groupby(chosen).transform("mean")).to_numpy()
@@ -1012,9 +1018,13 @@ def _column_of_sets(
 def response_at_places(cells: RowCells) -> str:
     """The first column whose cells are two places, such as left and right, and which is no judgement; else nothing."""
     for name in map(str, cells.frame.columns):
-        said = {cell for cell in cells.frame[name].str.strip().unique() if cell}
+        distinct = {cell for cell in cells.frame[name].str.strip().unique() if cell}
         is_free = not set(words_of(name)) & (JUDGED | PLACE_WORDS - {"key"})
-        if is_free and len(said) == 2 and all(set(words_of(cell)) <= AT_PLACES for cell in said):
+        if (
+            is_free
+            and len(distinct) == 2
+            and all(set(words_of(cell)) <= AT_PLACES for cell in distinct)
+        ):
             return name
     return ""
 
@@ -1030,21 +1040,21 @@ def stimuli_at_places(
         chosen: Cells of the response; stimuli that it names are none of places.
         used: Columns that are read as something else.
     """
-    said = {
+    distinct = {
         name: cells.text(name)
         for name in map(str, cells.frame.columns)
         if name not in used and _shows_stimulus(name, cells)
     }
     alike: dict[frozenset[str], list[str]] = {}
-    for name, own in said.items():
+    for name, own in distinct.items():
         alike.setdefault(frozenset(own.tolist()) - {""}, []).append(name)
     for shown, names in alike.items():
         if not 2 <= len(shown) <= MOST_STIMULI or not chosen or chosen & shown:
             continue
         for some in [names] if len(names) > 2 else combinations(names, 2):
-            pairs = combinations([said[name] for name in some], 2)
+            pairs = combinations([distinct[name] for name in some], 2)
             is_one_each = all((one != other).all() for one, other in pairs)
-            if len(some) > 1 and is_one_each and is_mixed(said[some[0]], participant):
+            if len(some) > 1 and is_one_each and is_mixed(distinct[some[0]], participant):
                 return tuple(
                     sorted(some, key=lambda name: bool(set(words_of(name)) & SECOND_PLACES))
                 )
@@ -1064,10 +1074,10 @@ def shown_option(shown: Sequence[str]) -> str:
     return f"--column 'shown={json.dumps(list(shown), ensure_ascii=False)}'"
 
 
-def is_mixed(said: Array, participant: Array) -> bool:
+def is_mixed(texts: Array, participant: Array) -> bool:
     """Whether values of a column come and go within participants, more often than in blocks."""
     order = np.argsort(participant, kind="stable")
-    own, who = said[order], participant[order]
+    own, who = texts[order], participant[order]
     n_changes = int(((own[1:] != own[:-1]) & (who[1:] == who[:-1])).sum())
     frame = pd.DataFrame({"who": who, "said": own})
     n_needed = int((frame.groupby("who")["said"].nunique() - 1).sum())
@@ -1177,8 +1187,8 @@ def turned_ratings(frame: pd.DataFrame, columns: AnswerColumns) -> str:
         return ""
     ends = numbers_of(pd.concat([frame[name] for name in names])).dropna()
     both = f"{ends.min() + ends.max():g}" if len(ends) else "7"
-    said = [[f"{both} - {name}" for name in leaves_of(own)] for own in ratings]
-    return f"--column 'ratings={json.dumps(said, ensure_ascii=False)}'"
+    words = [[f"{both} - {name}" for name in leaves_of(own)] for own in ratings]
+    return f"--column 'ratings={json.dumps(words, ensure_ascii=False)}'"
 
 
 def _turned_round(columns: AnswerColumns) -> str:

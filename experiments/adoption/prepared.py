@@ -56,16 +56,16 @@ def with_questions_marked(
     table: AnswerTable, columns: AnswerColumns
 ) -> tuple[AnswerTable, AnswerColumns]:
     """The table without marks of missing values in questions that become rows, and the mapping of the other marks."""
-    asked = {
+    presented = {
         name: marks
         for name, marks in columns.missing.items()
         if name in table.columns
         and any(fnmatchcase(name, own.replace("#", "*")) for own in columns.wide.split(","))
     }
-    if not asked:
+    if not presented:
         return table, columns
-    rest = {name: marks for name, marks in columns.missing.items() if name not in asked}
-    marked = _without_marks(table, columns.model_copy(update={"missing": asked}))
+    rest = {name: marks for name, marks in columns.missing.items() if name not in presented}
+    marked = _without_marks(table, columns.model_copy(update={"missing": presented}))
     return marked, columns.model_copy(update={"missing": rest})
 
 
@@ -196,9 +196,9 @@ def _with_feedback_below(table: AnswerTable, columns: AnswerColumns) -> AnswerTa
 def _with_computed_columns(table: AnswerTable, columns: AnswerColumns) -> AnswerTable:
     """The table with a column for each expression, such as ``gain + loss``, that the mapping names as one."""
     named = [columns.response, columns.response_time, columns.order, columns.count, columns.share]
-    said = [*named, *leaves_of(columns.stimulus), *columns.feedback.values()]
+    own_values = [*named, *leaves_of(columns.stimulus), *columns.feedback.values()]
     frame = table.frame
-    for text in dict.fromkeys(leaf for leaf in said if isinstance(leaf, str)):
+    for text in dict.fromkeys(leaf for leaf in own_values if isinstance(leaf, str)):
         if text in frame.columns or not text:
             continue
         try:
@@ -248,8 +248,8 @@ def _numbers_or_days(cells: pd.Series) -> NDArray[np.float64]:
 
 def _named_by_none(left: Any, right: Any) -> set[str]:
     """Cells, such as ``timeout``, beside the two that both columns hold: neither the same nor the other one."""
-    known, said = set(right) - {""}, set(left) - {""}
-    return said - known if len(known) == 2 and known < said else set()
+    known, distinct = set(right) - {""}, set(left) - {""}
+    return distinct - known if len(known) == 2 and known < distinct else set()
 
 
 def _is_same(one: str, other: str) -> bool:
@@ -288,8 +288,8 @@ def alternative_rows(
     who = frame[participant] if participant in frame.columns else pd.Series("", index=frame.index)
     named = [name for name in names if set(words_of(name)) & {*CHOICES, "mode"}]
     for choice in [name for name in names if name == response] if response else named:
-        said = {_folded(cell) for cell in frame[choice].unique()} - {""}
-        if len(said) != 2 or not said & CHOSEN or not said & NOT_CHOSEN:
+        distinct = {_folded(cell) for cell in frame[choice].unique()} - {""}
+        if len(distinct) != 2 or not distinct & CHOSEN or not distinct & NOT_CHOSEN:
             continue
         is_chosen = np.isin(by_distinct(frame[choice], _folded), list(CHOSEN))
         is_said = (frame[choice].str.strip() != "").to_numpy()
@@ -337,9 +337,9 @@ def with_a_row_for_each_choice(table: AnswerTable, columns: AnswerColumns) -> An
     group = places_of(*(frame[name] for name in keys))
     place, labels = pd.factorize(frame[columns.alternative], sort=True)
     twice = pd.Series(places_of(group, place)).duplicated().to_numpy()
-    said = pd.Series(by_distinct(frame[response], _folded))
-    odd = ~said.isin(CHOSEN | NOT_CHOSEN).to_numpy()
-    is_chosen = said.isin(CHOSEN).to_numpy()
+    distinct = pd.Series(by_distinct(frame[response], _folded))
+    odd = ~distinct.isin(CHOSEN | NOT_CHOSEN).to_numpy()
+    is_chosen = distinct.isin(CHOSEN).to_numpy()
     n_chosen = np.bincount(group, is_chosen)
     other = next((cell for cell in frame[response][odd] if cell), "")
     roles = "say --column alternative=COLUMN --column choice_set=COLUMN --column response=COLUMN (participants.columns)"

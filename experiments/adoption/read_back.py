@@ -78,7 +78,9 @@ def conditions_not_read(frame: pd.DataFrame, columns: AnswerColumns, domain: Dom
     if columns.participant not in frame:
         return []
     people, found = frame[columns.participant], dict[str, str]()
-    said = set(map(str, frame[columns.response].unique())) if columns.response in frame else set()
+    distinct = (
+        set(map(str, frame[columns.response].unique())) if columns.response in frame else set()
+    )
     for name in columns_not_read(frame, columns):
         cells = frame[name]
         words = [word for word in map(str, cells.unique()) if word.strip()]
@@ -86,7 +88,7 @@ def conditions_not_read(frame: pd.DataFrame, columns: AnswerColumns, domain: Dom
             continue
         numbers = pd.to_numeric(pd.Series(words).str.replace(",", "."), errors="coerce")
         is_number = numbers.notna().any() and set(words) != {"0", "1"}
-        if is_number or set(words) <= said or set(words_of(name)) & (OF_RESPONSES | JUDGED):
+        if is_number or set(words) <= distinct or set(words_of(name)) & (OF_RESPONSES | JUDGED):
             continue
         rows = pd.crosstab(people, cells)[words]
         has_each = (rows >= LEAST_ROWS).all(axis=1).mean()
@@ -163,15 +165,17 @@ def _in_words(
         return f"{shown}: {int(item.count[at]):,} of {total:,} responses are {meaning}"
     sure = columns_in(str(columns.stimulus.get("confidence", "")), cells.frame)
     which = columns.item or (columns.order if columns.wide else "")
-    told = [columns.participant, which, columns.response, *sure, columns.response_time]
+    named = [columns.participant, which, columns.response, *sure, columns.response_time]
     if domain.sequential:
-        told += [own for said in columns.feedback.values() for own in columns_in(said, cells.frame)]
+        named += [
+            own for words in columns.feedback.values() for own in columns_in(words, cells.frame)
+        ]
     row = ""
     if place is not None:
         frame = cells.frame.loc[[place]]
-        said = [f"{n} = {frame[n].iloc[0]}" for n in dict.fromkeys(told) if n in frame.columns]
+        words = [f"{n} = {frame[n].iloc[0]}" for n in dict.fromkeys(named) if n in frame.columns]
         number = place if cells.numbers_of_rows is None else cells.numbers_of_rows[place]
-        row = f"row {number} ({', '.join(said)}): "
+        row = f"row {number} ({', '.join(words)}): "
     followed = "".join(
         f", {name} {values[at]:g}"
         for name, values in item.feedback.items()

@@ -86,19 +86,21 @@ def completed(table: TableSignature, reading: Reading) -> Reading:
     if missed:
         reading = replace(reading, missing={**reading.missing, column.name: missed})
     if not reading.responses and not is_negative(column.name):
-        said = [cell for cell in column.distinct if cell not in missed]
-        code = code_by_sides(column, said, reading.sides) or _code_by_names(said, reading.stimulus)
+        distinct_cells = [cell for cell in column.distinct if cell not in missed]
+        code = code_by_sides(column, distinct_cells, reading.sides) or _code_by_names(
+            distinct_cells, reading.stimulus
+        )
         reading = replace(reading, responses=code)
     return reading
 
 
-def _code_by_names(said: Sequence[str], stimulus: Mapping[str, Any]) -> dict[str, int]:
+def _code_by_names(distinct: Sequence[str], stimulus: Mapping[str, Any]) -> dict[str, int]:
     """Which cell is which of two options, where each has its words in the names of the columns of one option alone.
 
     Other cells are left out, for their rows to be refused.
     """
     words = [words_of_option(stimulus, place) for place in (0, 1)]
-    own = {cell: set(words_of(cell)) for cell in said if len(cell) > 2}
+    own = {cell: set(words_of(cell)) for cell in distinct if len(cell) > 2}
     code = {
         cell: place
         for cell, named in own.items()
@@ -158,12 +160,14 @@ def chosen_amount(table: TableSignature, stimulus: Mapping[str, Any]) -> str:
     for column in table.free:
         if column.name in pair or len(column.distinct) <= 2:
             continue
-        said = by_distinct(column.cells, amount_said).astype(np.float64)
+        distinct_cells = by_distinct(column.cells, amount_said).astype(np.float64)
         known = np.isfinite(first) & np.isfinite(second) & (column.cells != "").to_numpy()
-        is_second = (said == second)[known]
-        is_either = is_second | (said == first)[known]
+        is_second = (distinct_cells == second)[known]
+        is_either = is_second | (distinct_cells == first)[known]
         if len(is_either) and is_either.mean() >= NEARLY_ALL and 0 < is_second.mean() < 1:
-            found[column.name] = np.where(said == second, 1.0, np.where(said == first, 0.0, np.nan))
+            found[column.name] = np.where(
+                distinct_cells == second, 1.0, np.where(distinct_cells == first, 0.0, np.nan)
+            )
     # Of two columns that never say the same, each says what stood at a place.
     for one, other in combinations(list(found), 2):
         if {one, other} <= set(found) and _are_places(found[one], found[other]):
@@ -295,25 +299,25 @@ def sides_of(stimulus: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def code_by_sides(
-    column: ColumnSignature, said: Sequence[str], sides: tuple[str, str]
+    column: ColumnSignature, distinct: Sequence[str], sides: tuple[str, str]
 ) -> dict[str, int]:
     """Which cell is which of two options, by the words of the options, in whole, in part or by their initials.
 
     Of a column that is called like one of the options, 1 or true is that option.
     """
     words = [side.casefold() for side in sides]
-    if not all(words) or len(said) != 2:
+    if not all(words) or len(distinct) != 2:
         return {}
     for fits in (_is_word, _has_word, _is_initial):
-        places = [[k for k in (0, 1) if fits(cell, words[k], words[1 - k])] for cell in said]
+        places = [[k for k in (0, 1) if fits(cell, words[k], words[1 - k])] for cell in distinct]
         if all(len(own) == 1 for own in places) and places[0] != places[1]:
-            return {cell: own[0] for cell, own in zip(said, places, strict=True)}
-    keys = guessed_keys({cell.casefold() for cell in said})
+            return {cell: own[0] for cell, own in zip(distinct, places, strict=True)}
+    keys = guessed_keys({cell.casefold() for cell in distinct})
     stood = [_place(side) for side in sides]
     if keys and sorted(stood) == ["left", "right"]:  # as they lie on a keyboard
         order = [0, 1] if stood[0] == "left" else [1, 0]
-        return {cell: order[keys[cell.casefold()]] for cell in said}
-    truth = {cell: TRUTH.get(cell.casefold(), cell) for cell in said}
+        return {cell: order[keys[cell.casefold()]] for cell in distinct}
+    truth = {cell: TRUTH.get(cell.casefold(), cell) for cell in distinct}
     if set(truth.values()) != {"0", "1"}:
         return {}
     name = column.name.casefold()
@@ -341,12 +345,12 @@ def _is_initial(cell: str, word: str, other: str) -> bool:
     return word[0] != other[0] and cell.casefold() == word[0] and not cell.isdigit()
 
 
-def accepts(column: ColumnSignature, said: Sequence[str]) -> dict[str, int]:
+def accepts(column: ColumnSignature, distinct: Sequence[str]) -> dict[str, int]:
     """Which cell takes an offer (1) and which leaves it (0), by words such as accept, play and pass; else nothing."""
-    words = {cell: set(words_of(cell)) for cell in said}
+    words = {cell: set(words_of(cell)) for cell in distinct}
     code = {
         cell: int(bool(own & ACCEPT))
         for cell, own in words.items()
         if bool(own & ACCEPT) != bool(own & REJECT)
     }
-    return code if len(code) == len(said) and set(code.values()) == {0, 1} else {}
+    return code if len(code) == len(distinct) and set(code.values()) == {0, 1} else {}

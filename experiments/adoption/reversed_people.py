@@ -50,13 +50,13 @@ def question_reversed_people(
     ]
     with_column = ""
     for name in steady:
-        said = cells.text(name)
-        values = set(said.tolist())
+        texts = cells.text(name)
+        values = set(texts.tolist())
         if not 2 <= len(values) <= MOST_PHASES:
             continue
-        odd = [own for own in values if standard_errors(said == own) < -REVERSED_ALONE]
+        odd = [own for own in values if standard_errors(texts == own) < -REVERSED_ALONE]
         if odd and len(odd) < len(values):
-            is_reversed, with_column = np.isin(said, odd), name
+            is_reversed, with_column = np.isin(texts, odd), name
             break
     if not is_reversed.any():
         return

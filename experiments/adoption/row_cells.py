@@ -120,9 +120,9 @@ class RowCells:
     def refuse(self, wrong: NDArray[np.bool_], column: str, words: str) -> None:
         """Raise `RowsWrongError` with the rows that are wrong and what their cells say."""
         if wrong.any():
-            said = dict.fromkeys(self.frame[column][wrong].head(MOST_LOOKED_AT))
-            shown = [f"{str(cell)!r:.60}" for cell in list(said)[:MOST_CELLS_SHOWN]]
-            more = ", ..." if len(said) > len(shown) else ""
+            distinct = dict.fromkeys(self.frame[column][wrong].head(MOST_LOOKED_AT))
+            shown = [f"{str(cell)!r:.60}" for cell in list(distinct)[:MOST_CELLS_SHOWN]]
+            more = ", ..." if len(distinct) > len(shown) else ""
             raise RowsWrongError(
                 f"{self.name}: {rows_named(self.row_numbers(wrong))}: {column} is {' or '.join(shown)}{more}, which "
                 f"{words}.",
@@ -149,7 +149,7 @@ class WrongRows:
         Raises:
             TrialsError: The study wants such rows refused, or there are so many that the mapping must be wrong.
         """
-        said, n_all = str(error).rstrip("."), len(self._numbers)
+        words, n_all = str(error).rstrip("."), len(self._numbers)
         if self._rule == "refuse" or not (error.empty or self._rule == "leave_out"):
             self._refused.append(error)
             kept = frame.drop(index=error.places)
@@ -159,12 +159,12 @@ class WrongRows:
         self._n_wrong += 0 if error.empty else len(error.places)
         if self._n_wrong > MOST_BAD_SHARE * n_all:
             raise TrialsError(
-                f"{said}. {self._n_wrong:,} of {n_all:,} rows cannot be read: participants.columns does not "
+                f"{words}. {self._n_wrong:,} of {n_all:,} rows cannot be read: participants.columns does not "
                 "fit this file (--column KEY=COLUMN says what a column is)."
             ) from None
         kept = frame.drop(index=error.places)
         if not len(kept):
-            raise TrialsError(f"{said}. No other row is left.") from None
+            raise TrialsError(f"{words}. No other row is left.") from None
         self._left_out.add(error.reason, frame.loc[error.places], self._numbers[error.places])
         return kept
 
@@ -178,14 +178,16 @@ class WrongRows:
             return
         first, *others = (str(error).rstrip(".") for error in self._refused)
         name, _, _ = first.partition(": ")
-        told = "; ".join([first, *(said.removeprefix(f"{name}: ") for said in others)])
+        listed = "; ".join([first, *(words.removeprefix(f"{name}: ") for words in others)])
         n_wrong = sum(len(error.places) for error in self._refused if not error.empty)
         if n_wrong >= MANY_ROWS and n_wrong > MOST_ADVISED_SHARE * len(self._numbers):
             other = "Correct them, or say what the columns mean (--column KEY=COLUMN)."
-            raise TrialsError(f"{told}. {'' if '--column' in told else other}".strip()) from None
+            raise TrialsError(
+                f"{listed}. {'' if '--column' in listed else other}".strip()
+            ) from None
         wanted = "leave_out_empty" if all(e.empty for e in self._refused) else "leave_out"
         raise TrialsError(
-            f"{told}. Correct {'it' if len(self._refused) == 1 else 'them'}, or leave such rows out: "
+            f"{listed}. Correct {'it' if len(self._refused) == 1 else 'them'}, or leave such rows out: "
             f'--column bad_rows={wanted} (bad_rows = "{wanted}" in participants.columns).'
         ) from None
 
@@ -197,8 +199,8 @@ def shown_rows(
 
     Exports of whole sessions hold rows of instructions, pauses and other tasks as well.
     """
-    told = [leaf for part in layout.needed for leaf in leaves_of(columns.stimulus.get(part, ""))]
-    names = [name for name in told if name in frame.columns]
+    named = [leaf for part in layout.needed for leaf in leaves_of(columns.stimulus.get(part, ""))]
+    names = [name for name in named if name in frame.columns]
     if not names:
         return frame
     is_shown = (frame[names] != "").any(axis=1).to_numpy()

@@ -89,8 +89,8 @@ def with_time_stamp(frame: pd.DataFrame, columns: AnswerColumns, notes: list[str
     if columns.order or columns.is_pooled or columns.participant not in frame.columns:
         return columns
     n_people = frame[columns.participant].nunique()
-    told = [name for name in (columns.participant, columns.response) if name in frame.columns]
-    frame = frame[(frame[told] != "").all(axis=1)]  # others are no responses
+    named = [name for name in (columns.participant, columns.response) if name in frame.columns]
+    frame = frame[(frame[named] != "").all(axis=1)]  # others are no responses
     found = [
         name
         for name in columns_not_read(frame, columns)
@@ -190,7 +190,7 @@ def _is_in_runs(participant: Array, when: Sequence[Array]) -> bool:
 
 
 def _blocks(
-    cells: RowCells, columns: AnswerColumns, told: Sequence[Array]
+    cells: RowCells, columns: AnswerColumns, listed: Sequence[Array]
 ) -> tuple[list[str], list[Array]]:
     """Columns of numbers of blocks in which no number of a trial occurs twice, the least important first."""
     used = {columns.participant, columns.order, columns.response, columns.response_time}
@@ -202,6 +202,6 @@ def _blocks(
                 found[name] = values
     choices = [[name] for name in found] + ([list(found)] if len(found) > 1 else [])
     for names in choices:
-        if not _occurs_twice([*told, *(found[name] for name in names)]):
+        if not _occurs_twice([*listed, *(found[name] for name in names)]):
             return names, [found[name] for name in reversed(names)]
     return [], []

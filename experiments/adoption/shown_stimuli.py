@@ -35,25 +35,25 @@ def with_chosen_stimuli(
             f"{table.name}: {SHOWN} is {shown!r}; name a column of stimuli for each place, from the left: --column "
             f'\'{SHOWN}=["LEFT", "RIGHT"]\' (participants.columns.stimulus.{SHOWN}).'
         )
-    said = table.frame[response].str.strip()
-    cells = {cell for cell in said.unique() if cell}
+    texts = table.frame[response].str.strip()
+    cells = {cell for cell in texts.unique() if cell}
     code = columns.responses or places_of_cells(cells, len(names))
     if not code:
         raise TrialsError(
-            f"{table.name}: {response} says {', '.join(sorted(set(said) - {''})[:6])}; say at which place each stood, "
+            f"{table.name}: {response} says {', '.join(sorted(set(texts) - {''})[:6])}; say at which place each stood, "
             f"from the left from 0: --column responses.CELL=PLACE (participants.columns.responses)."
         )
-    chosen = said.to_numpy(dtype=object)
+    chosen = texts.to_numpy(dtype=object)
     for cell, place in code.items():
         if place < len(names):
-            rows = (said.str.casefold() == cell.casefold()).to_numpy()
+            rows = (texts.str.casefold() == cell.casefold()).to_numpy()
             chosen = np.where(rows, table.frame[names[place]].str.strip().to_numpy(), chosen)
     frame = table.frame.assign(**{response: pd.Series(chosen, table.frame.index, dtype="str")})
     where = ", ".join(
         f"{cell} is {names[place]}" for cell, place in code.items() if place < len(names)
     )
     notes.append(f"{response}: {where}, and the stimulus there is what was chosen")
-    known = said.str.casefold().isin([cell.casefold() for cell in code]) | (said == "")
+    known = texts.str.casefold().isin([cell.casefold() for cell in code]) | (texts == "")
     responses = stimuli_in_sets(frame[known], response, columns.experiment, len(names))
     if not known.all() and not responses:  # other cells name no stimulus, and are refused later
         stimuli = sorted(set(frame[response][known].str.strip()) - {""})
@@ -61,19 +61,19 @@ def with_chosen_stimuli(
     return replace(table, frame=frame), columns.model_copy(update={"responses": responses})
 
 
-def places_of_cells(said: set[str], n_places: int = 2) -> dict[str, int]:
+def places_of_cells(distinct: set[str], n_places: int = 2) -> dict[str, int]:
     """The place, from the left, that each cell says: numbers in a row; of two, left and right, or keys as they lie."""
     for first in (0, 1):
         code = {str(first + place): place for place in range(n_places)}
-        if said == set(code):
+        if distinct == set(code):
             return code
-    if len(said) != 2:
+    if len(distinct) != 2:
         return {}
-    pair = code_of_pair(said)
+    pair = code_of_pair(distinct)
     if pair:
         return pair
-    keys = guessed_keys({cell.casefold() for cell in said})
-    return {cell: keys[cell.casefold()] for cell in sorted(said)} if keys else {}
+    keys = guessed_keys({cell.casefold() for cell in distinct})
+    return {cell: keys[cell.casefold()] for cell in sorted(distinct)} if keys else {}
 
 
 def stimuli_in_sets(

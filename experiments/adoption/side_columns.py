@@ -57,9 +57,9 @@ def has_places(domain: Domain) -> bool:
     return len(domain.options) == 2 and scale_of(domain) is None and not domain.sequential
 
 
-def place_code(said: set[str]) -> dict[str, int]:
+def place_code(distinct: set[str]) -> dict[str, int]:
     """The place, from the left, that each of two cells of a response may say; empty where they say none."""
-    return places_of_cells(said)
+    return places_of_cells(distinct)
 
 
 def side_columns(
@@ -77,23 +77,23 @@ def side_columns(
         used = {columns.participant, columns.response, columns.response_time, columns.order}
         if name in used:
             continue
-        said = {cell for cell in frame[name].str.strip().unique() if cell}
-        if len(said) == 2 and (code := _on_left(name, said, columns.stimulus, labels)):
+        distinct = {cell for cell in frame[name].str.strip().unique() if cell}
+        if len(distinct) == 2 and (code := _on_left(name, distinct, columns.stimulus, labels)):
             found.append(SideColumn(name, code))
     return found
 
 
 def _on_left(
-    name: str, said: set[str], stimulus: Mapping[str, Any], labels: Sequence[str]
+    name: str, distinct: set[str], stimulus: Mapping[str, Any], labels: Sequence[str]
 ) -> dict[str, int]:
     """The option that stood at the first place, by cell; empty where name and cells do not say it."""
     own = _words_of_options(stimulus, labels)
     words = set(words_of(name))
     place = {*(k for k, side in enumerate((FIRST_PLACE, SECOND_PLACE)) if words & side)}
-    truth = {cell: int(TRUTH.get(cell.casefold(), cell)) for cell in said if _is_truth(cell)}
+    truth = {cell: int(TRUTH.get(cell.casefold(), cell)) for cell in distinct if _is_truth(cell)}
     if words & SWAPPED and len(truth) == 2:
         return truth
-    named = {cell: _option_of(set(words_of(cell)), own) for cell in said}
+    named = {cell: _option_of(set(words_of(cell)), own) for cell in distinct}
     if len(place) == 1 and set(named.values()) == {0, 1}:  # left_option: ss or ll
         return {cell: option ^ min(place) for cell, option in named.items() if option is not None}
     option = _option_of(words - FIRST_PLACE - SECOND_PLACE, own)
@@ -101,7 +101,7 @@ def _on_left(
         return {}
     if len(place) == 1 and len(truth) == 2:  # ll_is_left: 1 or 0
         return {cell: option ^ min(place) ^ 1 ^ value for cell, value in truth.items()}
-    places = code_of_pair(said) or (place_code(said) if words & PLACE_WORDS else {})
+    places = code_of_pair(distinct) or (place_code(distinct) if words & PLACE_WORDS else {})
     return {cell: option ^ value for cell, value in places.items()}  # side_of_ll: left or right
 
 
@@ -137,11 +137,11 @@ def _option_of(words: set[str], own: tuple[set[str], set[str]]) -> int | None:
 
 def follows_places(frame: pd.DataFrame, columns: AnswerColumns, side: SideColumn) -> bool | None:
     """Whether responses follow what options offer as places do (True), or as options do (False); None: neither."""
-    said = frame[columns.response].str.strip()
-    code = columns.responses or place_code(_common_cells(said))
+    texts = frame[columns.response].str.strip()
+    code = columns.responses or place_code(_common_cells(texts))
     stood = frame[side.name].str.strip()
-    known = (said.isin(list(code)) & stood.isin(list(side.on_left))).to_numpy()
-    place = said.map(code).to_numpy(dtype=np.float64)
+    known = (texts.isin(list(code)) & stood.isin(list(side.on_left))).to_numpy()
+    place = texts.map(code).to_numpy(dtype=np.float64)
     left = stood.map(side.on_left).to_numpy(dtype=np.float64)
     chosen = np.where(place == 0, left, 1 - left)
     offered = _offered(frame[known], columns.stimulus)
@@ -191,11 +191,11 @@ def guessed_side(
     if len(found) != 1 or not follows_places(frame, columns, found[0]):
         return "", ""
     name, response = found[0].name, columns.response
-    said = sorted(place_code(_common_cells(frame[response])))
+    distinct = sorted(place_code(_common_cells(frame[response])))
     return name, (
-        f"{response}: {' and '.join(said)} are taken for places, and {name} for where the options stood, as choices "
-        f"then follow what options offer, and do not otherwise (--column {SIDE}={name}); if they are options, say "
-        f"{_options_said(said)}"
+        f"{response}: {' and '.join(distinct)} are taken for places, and {name} for where the options stood, as "
+        f"choices then follow what options offer, and do not otherwise (--column {SIDE}={name}); if they are options, "
+        f"say {_options_said(distinct)}"
     )
 
 
@@ -241,9 +241,9 @@ def refuse_unread_sides(
         follows = follows_places(frame, columns, side)
         if follows is False or (columns.responses and follows is None):
             continue
-        said = sorted(place_code(_common_cells(frame[response])))
+        distinct = sorted(place_code(_common_cells(frame[response])))
         stood = " or ".join(sorted(side.on_left))
-        found = f"{name}: {side.name} ({stood}) says where an option stood, and {response} ({', '.join(said)})"
+        found = f"{name}: {side.name} ({stood}) says where an option stood, and {response} ({', '.join(distinct)})"
         if columns.responses:
             question(
                 columns,
@@ -253,11 +253,11 @@ def refuse_unread_sides(
                 f"--column {SIDE}={side.name}",
             )
             continue
-        others = sorted(set(frame[response].str.strip()) - {"", *said})
+        others = sorted(set(frame[response].str.strip()) - {"", *distinct})
         missed = " ".join(f"--column missing.{response}={cell}" for cell in others)
         raise TrialsError(
-            f"{found} may say a place. If {said[0]} is left and {said[1]} is right, say --column {SIDE}={side.name}. "
-            f"If they are options wherever these stood, say {_options_said(said)}."
+            f"{found} may say a place. If {distinct[0]} is left and {distinct[1]} is right, say --column "
+            f"{SIDE}={side.name}. If they are options wherever these stood, say {_options_said(distinct)}."
             + (
                 f" If {' and '.join(others)} stands for a missed response, add {missed}."
                 if others
@@ -277,7 +277,7 @@ def refuse_roles(cells: RowCells, columns: AnswerColumns) -> None:
     frame = pd.DataFrame({"said": cells.text(columns.response)})
     for name in columns_not_read(cells.frame, columns):
         own = frame["said"].groupby(cells.text(name)).unique()
-        sets = [set(said) - {""} for said in own]
+        sets = [set(distinct) - {""} for distinct in own]
         if not 2 <= len(sets) <= 4 or set(map(len, sets)) != {2} or set.intersection(*sets):
             continue
         if len(set.union(*sets)) < 2 * len(sets):
@@ -319,17 +319,17 @@ def check_crossed(
     rows = np.argsort(participant, kind="stable")
     frame, person = cells.frame.iloc[rows], participant[rows]
     for name in columns_not_read(frame, columns):
-        said = sorted(set(frame[name].str.strip()) - {""})
-        if len(said) != 2 or set(words_of(name)) & (JUDGED | JUDGING):
+        distinct = sorted(set(frame[name].str.strip()) - {""})
+        if len(distinct) != 2 or set(words_of(name)) & (JUDGED | JUDGING):
             continue
         is_steady = not is_mixed(cells.text(name), participant)
         if is_steady and reward:
             continue
-        side = SideColumn(name, {said[0]: 0, said[1]: 1})
-        same = set(said) == set(frame[response].str.strip()) - {""}
+        side = SideColumn(name, {distinct[0]: 0, distinct[1]: 1})
+        same = set(distinct) == set(frame[response].str.strip()) - {""}
         if not reward:
             is_side = follows_places(frame, columns, side)
-        elif same and _says_where(name, said):
+        elif same and _says_where(name, distinct):
             is_side = (
                 places_of(frame[name], frame[response]).max() > 2
             )  # no other code of responses
@@ -337,16 +337,16 @@ def check_crossed(
             is_side = follows_rewards(frame, columns, side, person)
         if not is_side:
             continue
-        lost = [cell for cell in said if set(words_of(cell)) & LOSSES]
-        if lost and len(lost) < len(said) and not reward:
-            (gained,) = {*said} - {*lost}
+        lost = [cell for cell in distinct if set(words_of(cell)) & LOSSES]
+        if lost and len(lost) < len(distinct) and not reward:
+            (gained,) = {*distinct} - {*lost}
             question(
                 columns,
                 notes,
                 "unread_column",
-                f"{cells.name}: {name} ({', '.join(said)}), which is not read, seems to say whether amounts are gains "
-                f"or losses: responses go the opposite way where it is {lost[0]}. Read one kind of rows: --column "
-                f"where.{name}={gained}, or write losses as negative amounts in the file",
+                f"{cells.name}: {name} ({', '.join(distinct)}), which is not read, seems to say whether amounts are "
+                f"gains or losses: responses go the opposite way where it is {lost[0]}. Read one kind of rows: "
+                f"--column where.{name}={gained}, or write losses as negative amounts in the file",
             )
             continue
         if is_steady:
@@ -357,7 +357,7 @@ def check_crossed(
             columns,
             notes,
             "unread_column",
-            f"{cells.name}: {name} ({', '.join(said)}), which is not read, seems to say where an option stood, and "
+            f"{cells.name}: {name} ({', '.join(distinct)}), which is not read, seems to say where an option stood, and "
             f"{response} where the chosen one stood. Say --column 'response={response} == {name}'{recode}",
         )
 
@@ -411,14 +411,14 @@ def check_properties(
         others = [frame[own] for own in read if frame[own].nunique() < len(frame) / 2]
         follows = any(places_of(own, frame[name]).max() == places_of(own).max() for own in others)
         if not follows and is_mixed(cells.text(name), participant):
-            said = list(map(str, frame[name].value_counts().index))
+            own_values = list(map(str, frame[name].value_counts().index))
             question(
                 columns,
                 notes,
                 "unread_column",
-                f"{cells.name}: {name} ({', '.join(said[:4])}) is not read, and its name is that of a property of "
-                "options. If it is a part of the trials, say --column PART=COLUMN; if this kind of task has no such "
-                f"part, read rows of one kind: --column where.{name}={said[0]}",
+                f"{cells.name}: {name} ({', '.join(own_values[:4])}) is not read, and its name is that of a property "
+                "of options. If it is a part of the trials, say --column PART=COLUMN; if this kind of task has no such "
+                f"part, read rows of one kind: --column where.{name}={own_values[0]}",
             )
 
 
@@ -426,12 +426,12 @@ CHANCES = {"p", "prob", "probs", "probability", "chance", "chances", "risk", "od
 """Words in names of columns of probabilities."""
 
 
-def _says_where(name: str, said: Sequence[str]) -> bool:
+def _says_where(name: str, distinct: Sequence[str]) -> bool:
     """Whether a column whose cells are those of the response says where a stimulus stood, not what was right."""
     words = set(words_of(name))
-    is_place = {word for cell in said for word in words_of(cell)} <= AT_PLACES
+    is_place = {word for cell in distinct for word in words_of(cell)} <= AT_PLACES
     is_free = not words & {"best", "better", "optimal", "prediction", "previous", "last"}
-    is_number = all(cell.isdigit() for cell in said)
+    is_number = all(cell.isdigit() for cell in distinct)
     return is_free and not is_number and (bool(words & PLACE_WORDS) or is_place)
 
 
@@ -460,10 +460,10 @@ def with_chosen_options(
     name = str(columns.stimulus.get(SIDE, ""))
     if not name or columns.response not in table.columns:
         return table, columns
-    told = side_columns(table.frame[[name]], columns, labels) if name in table.columns else []
-    said = table.frame[columns.response].str.strip()
-    code = columns.responses or place_code(_common_cells(said))
-    if not told:
+    found = side_columns(table.frame[[name]], columns, labels) if name in table.columns else []
+    texts = table.frame[columns.response].str.strip()
+    code = columns.responses or place_code(_common_cells(texts))
+    if not found:
         raise TrialsError(
             f"{table.name}: {SIDE} is {name!r}, and it is not clear which option stood on the left there. Name one "
             "such as left_option (sooner or later) or later_side (left or right) that says it, or write one."
@@ -476,15 +476,17 @@ def with_chosen_options(
         )
     if not code:
         raise TrialsError(
-            f"{table.name}: {columns.response} says {', '.join(sorted(set(said) - {''})[:6])}; say which place each is "
-            "from the left from 0: --column responses.CELL=PLACE (participants.columns.responses)."
+            f"{table.name}: {columns.response} says {', '.join(sorted(set(texts) - {''})[:6])}; say which place each "
+            "is from the left from 0: --column responses.CELL=PLACE (participants.columns.responses)."
         )
-    on_left = told[0].on_left
+    on_left = found[0].on_left
     left = table.frame[name].str.strip().map(on_left)
-    place = said.map(code)
+    place = texts.map(code)
     chosen = left.where(place == 0, 1 - left).where(place.notna())
     cells = chosen.map({0: labels[0], 1: labels[1]})
-    frame = table.frame.assign(**{columns.response: cells.where(cells.notna(), said).astype("str")})
+    frame = table.frame.assign(
+        **{columns.response: cells.where(cells.notna(), texts).astype("str")}
+    )
     left_cells = ", ".join(f"{cell}: {labels[k]}" for cell, k in sorted(on_left.items()))
     by_place = {place: cell for cell, place in sorted(code.items())}
     notes.append(

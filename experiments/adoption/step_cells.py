@@ -48,14 +48,14 @@ def with_withheld(
     go, response = str(columns.stimulus.get(GO, "")), columns.response
     if not go or response not in table.columns:
         return table, columns
-    said = table.frame[response].str.strip()
-    if set(said) != {go, ""}:
+    texts = table.frame[response].str.strip()
+    if set(texts) != {go, ""}:
         return table, columns
-    told = [*leaves_of(columns.feedback), *leaves_of(columns.stimulus)]
-    shown = [name for name in told if name in table.columns]
+    named = [*leaves_of(columns.feedback), *leaves_of(columns.stimulus)]
+    shown = [name for name in named if name in table.columns]
     is_shown = (table.frame[shown] != "").all(axis=1)
-    is_withheld = (said == "") & is_shown
-    frame = table.frame.assign(**{response: said.mask(is_withheld, WITHHELD).astype("str")})
+    is_withheld = (texts == "") & is_shown
+    frame = table.frame.assign(**{response: texts.mask(is_withheld, WITHHELD).astype("str")})
     notes.append(
         f"{response}: {go} is a response, and an empty cell is a response that was withheld "
         f"({int(is_withheld.sum()):,} rows)"
@@ -67,8 +67,8 @@ def with_withheld(
 
 def is_reward_in_words(cells: Sequence[str]) -> bool:
     """Whether all cells are words for what was won or lost."""
-    said = {cell.strip().casefold() for cell in cells} - {""}
-    return bool(said & WON) and said <= WON | NOT_WON | LOST
+    distinct = {cell.strip().casefold() for cell in cells} - {""}
+    return bool(distinct & WON) and distinct <= WON | NOT_WON | LOST
 
 
 def rewards(cells: RowCells, column: str, notes: list[str]) -> NDArray[np.float64]:
@@ -77,13 +77,13 @@ def rewards(cells: RowCells, column: str, notes: list[str]) -> NDArray[np.float6
     Raises:
         TrialsError: The words are win and loss alone, of which the latter may be 0 or -1.
     """
-    said = {cell: cell.strip().casefold() for cell in set(cells.text(column).tolist())}
-    if not is_reward_in_words(list(said)):
+    distinct = {cell: cell.strip().casefold() for cell in set(cells.text(column).tolist())}
+    if not is_reward_in_words(list(distinct)):
         return cells.numbers(column)
-    words = set(said.values()) - {""}
+    words = set(distinct.values()) - {""}
     if words & LOST and not words & NOT_WON:
         won, lost = (
-            next(c for c, word in sorted(said.items()) if word in kind) for kind in (WON, LOST)
+            next(c for c, word in sorted(distinct.items()) if word in kind) for kind in (WON, LOST)
         )
         raise TrialsError(
             f"{cells.name}: {column} says {won} and {lost}. Is {lost} nothing won (--column "
@@ -92,10 +92,10 @@ def rewards(cells: RowCells, column: str, notes: list[str]) -> NDArray[np.float6
         )
     number = {
         cell: 1.0 if word in WON else 0.0 if word in NOT_WON else -1.0
-        for cell, word in said.items()
+        for cell, word in distinct.items()
     }
-    told = ", ".join(f"{cell} is {number[cell]:g}" for cell in sorted(said) if cell.strip())
-    notes.append(f"{column}: {told}")
+    listed = ", ".join(f"{cell} is {number[cell]:g}" for cell in sorted(distinct) if cell.strip())
+    notes.append(f"{column}: {listed}")
     cells.refuse_empty(cells.changed(column, str.strip) == "", column)
     return cells.changed(column, number.__getitem__).astype(np.float64)
 
@@ -125,12 +125,12 @@ def outcome_of_choice(
     of another column: every option has its outcome, chosen or not. One cell, of missed responses, may have no column.
     """
     known = {name.casefold() for name in names if name != response}
-    said = sorted({cell.strip().casefold() for cell in cells if cell.strip()})
-    for cell in said if len(said) > 1 else ():
+    distinct = sorted({cell.strip().casefold() for cell in cells if cell.strip()})
+    for cell in distinct if len(distinct) > 1 else ():
         for found in re.finditer(re.escape(cell), reward.casefold()):
             before, after = reward[: found.start()], reward[found.end() :]
-            n_known = len({f"{before}{own}{after}".casefold() for own in said} & known)
-            if n_known >= max(2, len(said) - 1):
+            n_known = len({f"{before}{own}{after}".casefold() for own in distinct} & known)
+            if n_known >= max(2, len(distinct) - 1):
                 return f"{before}{{{response}}}{after}"
     return ""
 
@@ -162,10 +162,10 @@ def number_of_options(columns: AnswerColumns, domain: Domain) -> int:
     """
     if not counts_options(domain):
         return len(domain.options)
-    told = columns.stimulus.get("options")
-    if not isinstance(told, int) or told < 2:
+    parts = columns.stimulus.get("options")
+    if not isinstance(parts, int) or parts < 2:
         raise TrialsError(
             "say how many options each step has, from 2: --column options=2 "
             "(participants.columns.stimulus.options)."
         )
-    return told
+    return parts

@@ -133,7 +133,9 @@ def _column_lines(columns: AnswerColumns, domain: Domain) -> list[str]:
         lines += ["", "[participants.columns.stimulus]"]
         lines += [_line(key, item, parts.get(key, "")) for key, item in stimulus.items()]
         lines += [
-            f"# {key}: {_in_comment(told)}" for key, told in parts.items() if key not in stimulus
+            f"# {key}: {_in_comment(listed)}"
+            for key, listed in parts.items()
+            if key not in stimulus
         ]
     return lines
 

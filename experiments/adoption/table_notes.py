@@ -60,21 +60,21 @@ FEWEST_ANSWERS = 10
 
 
 def practice_in_words(
-    frame: pd.DataFrame, where: Mapping[str, Any], said: AnswerColumns
+    frame: pd.DataFrame, where: Mapping[str, Any], stated: AnswerColumns
 ) -> list[str]:
     """Which rows of practice or of nobody are left out without the user having said so."""
     lines = []
     for column, wanted in where.items():
-        if column in said.where:
+        if column in stated.where:
             continue
         kept = {wanted} if isinstance(wanted, str) else set(wanted)
         cells = frame[column].str.strip()
         rows = frame.index.to_numpy()[(~cells.isin(kept) & (cells != "")).to_numpy()]
         others = sorted(set(cells) - kept - {""})
         why = f"{column} is {' or '.join(others[:3])}" if wanted else f"{column} is not empty"
-        told = rows_that_do_not_count(frame, column)
-        is_said = told and told[2].startswith(("missed", "attention", "excluded"))
-        what = told[2] if told and is_said else "practice or previews"
+        found = rows_that_do_not_count(frame, column)
+        is_said = found and found[2].startswith(("missed", "attention", "excluded"))
+        what = found[2] if found and is_said else "practice or previews"
         if column == SCREEN and kept == set(screens_with_responses(frame)):
             what = "screens without a response"
         lines.append(
@@ -116,12 +116,12 @@ def again_in_words(
     if not name:
         return {}, []
     more = ", ..." if len(people) > MOST_SHOWN else ""
-    told = (
+    words = (
         f"{', '.join(people[:MOST_SHOWN])}{more} took part more than once: {name} has several values there, with "
         f"{mapping.order} beginning anew"
     )
     if domain is None or not counts_options(domain) or "block_start" in mapping.stimulus:
-        return {}, [told]
+        return {}, [words]
     who = table.frame[mapping.participant]
     firsts = (
         table.frame.groupby([who, name], sort=False).size().groupby(level=0, sort=False).first()
@@ -129,17 +129,17 @@ def again_in_words(
     starts = set(firsts[people])
     if len(starts) > 1 or who.value_counts().drop(people).max() > min(starts):
         return {}, [
-            f"{told}. What was learned is taken to go on; to leave these rows out, delete them from the file"
+            f"{words}. What was learned is taken to go on; to leave these rows out, delete them from the file"
         ]
     return {"block_start": name}, [
-        f"{told}. What was learned is taken to begin anew there (--column block_start={name}); --column block_start= "
+        f"{words}. What was learned is taken to begin anew there (--column block_start={name}); --column block_start= "
         "takes all of their rows as one game"
     ]
 
 
-def alternatives_in_words(changes: Mapping[str, Any], said: AnswerColumns) -> tuple[str, ...]:
+def alternatives_in_words(changes: Mapping[str, Any], stated: AnswerColumns) -> tuple[str, ...]:
     """With which options rows are read as alternatives, where the user did not say so."""
-    if said.alternative or "alternative" not in changes:
+    if stated.alternative or "alternative" not in changes:
         return ()
     options = (
         f"--column alternative={changes['alternative']} --column choice_set={changes['choice_set']}"
@@ -205,8 +205,8 @@ def _dated_in_words(table: TableSignature) -> str:
 def own_task_question(table: AnswerTable, meanings: Mapping[str, str], *, is_long: bool) -> str:
     """The question where no kind of task fits: places, times, a task of one's own; empty where nothing can be asked."""
     signature = table_signature(without_practice(table.frame), meanings)
-    if told := _places_in_words(table, meanings) or _dated_in_words(signature):
-        return told
+    if found := _places_in_words(table, meanings) or _dated_in_words(signature):
+        return found
     words = own_task_in_words(signature, 2 if is_long else 3)
     is_wide = bool(numbered_items(table.frame, signature.participant))
     if (
@@ -262,14 +262,14 @@ def doubts_of(reading: Reading, kinds: Sequence[str], own_task: str) -> tuple[st
 
 
 def labels_in_words(
-    source: AnswerTable, changes: Mapping[str, Any], said: AnswerColumns
+    source: AnswerTable, changes: Mapping[str, Any], stated: AnswerColumns
 ) -> list[str]:
     """How words for the cells of a column, stored in the file, are read."""
     lines = []
     for column, own in changes.get("recode", {}).items():
-        if column not in said.recode and column in source.labels:
-            told = ", ".join(f"{cell} is {label or 'no response'}" for cell, label in own.items())
-            lines.append(f"{column}: {told}, as labels of the file say")
+        if column not in stated.recode and column in source.labels:
+            words = ", ".join(f"{cell} is {label or 'no response'}" for cell, label in own.items())
+            lines.append(f"{column}: {words}, as labels of the file say")
     return lines
 
 
@@ -295,15 +295,15 @@ def not_counting(table: AnswerTable, mapping: AnswerColumns, kind: str) -> list[
     ]
 
 
-def is_answered(line: str, said: AnswerColumns) -> bool:
+def is_answered(line: str, stated: AnswerColumns) -> bool:
     """Whether the option that an assumption names was given."""
-    parts = [*said.stimulus, *(f"feedback.{part}" for part in said.feedback)]
+    parts = [*stated.stimulus, *(f"feedback.{part}" for part in stated.feedback)]
     return any(f"--column {mark}{part}=" in line for part in parts for mark in ("", "'"))
 
 
-def assumed_unit(source: AnswerTable, mapping: AnswerColumns, said: AnswerColumns) -> list[str]:
+def assumed_unit(source: AnswerTable, mapping: AnswerColumns, stated: AnswerColumns) -> list[str]:
     """That delays are taken to be days, where neither names of columns nor cells nor the user say a unit."""
-    parts = mapping.stimulus | said.stimulus
+    parts = mapping.stimulus | stated.stimulus
     if "delay_unit" in parts:
         return []
     assumed = []
@@ -369,10 +369,10 @@ def facts_of(
         if fixed:
             facts.append(f"the same in all rows of a person: {', '.join(fixed)}")
     if mapping.response in table.columns:
-        said = frame[mapping.response].value_counts()
+        values = frame[mapping.response].value_counts()
         shares = [
             f"{cell[:LONGEST_SHOWN] or '(empty)'} {n / len(frame):.0%}"
-            for cell, n in said.head(6).items()
+            for cell, n in values.head(6).items()
         ]
         facts.append(f"responses: {', '.join(shares)}")
     if mapping.response_time in table.columns:
@@ -393,8 +393,8 @@ def facts_of(
 def _repeated(table: AnswerTable, mapping: AnswerColumns) -> list[str]:
     """How many different trials the rows show."""
     parts = {k: own for k, own in mapping.stimulus.items() if k not in (SIDE, "block_start")}
-    told = {name for leaf in leaves_of(parts) for name in columns_in(str(leaf), table.frame)}
-    shown = [name for name in table.columns if name in told]
+    named = {name for leaf in leaves_of(parts) for name in columns_in(str(leaf), table.frame)}
+    shown = [name for name in table.columns if name in named]
     if not shown:
         return []
     n_trials = len(table.frame[shown].drop_duplicates())
@@ -471,8 +471,8 @@ def _whose_numbers_begin_anew(frame: pd.DataFrame, mapping: AnswerColumns) -> st
     """The participants of whom numbers of trials occur twice, where they are few and known."""
     if mapping.participant not in frame.columns:
         return ""
-    told = [mapping.participant, mapping.experiment, mapping.order]
-    is_twice = frame.duplicated([name for name in told if name in frame.columns]).to_numpy()
+    named = [mapping.participant, mapping.experiment, mapping.order]
+    is_twice = frame.duplicated([name for name in named if name in frame.columns]).to_numpy()
     people = frame[mapping.participant]
     again = people[is_twice].unique()
     return f" ({', '.join(again)} alone)" if len(again) <= MOST_AGAIN * people.nunique() else ""
@@ -519,8 +519,8 @@ def heaped(
         named = [name for name in named if name == mapping.response]
     if len(named) != 1:
         return []
-    said = heaping_in_words(numbers_of(table.frame[named[0]]).dropna().tolist())
-    return [f"{named[0]}: {said}"] if said else []
+    words = heaping_in_words(numbers_of(table.frame[named[0]]).dropna().tolist())
+    return [f"{named[0]}: {words}"] if words else []
 
 
 def beyond_the_grid(
@@ -551,7 +551,7 @@ def beyond_the_grid(
         return []  # each is an outcome as it is
     if scale.kind == "levels" and numbers.nunique() <= len(scale.places):
         return []  # the reader of the task finds the level of each
-    said = f"{column}: {scale.fit_in_words(numbers.tolist())}"
+    words = f"{column}: {scale.fit_in_words(numbers.tolist())}"
     if has_range and not numbers.between(*ends).all():
-        said += " Where the file has another range, say it: x_range and y_range are what stands for -1 and 1."
-    return [said]
+        words += " Where the file has another range, say it: x_range and y_range are what stands for -1 and 1."
+    return [words]

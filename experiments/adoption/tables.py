@@ -149,8 +149,8 @@ def read_answers(path: Path) -> AnswerTable:
         return _read_folder(path)
     table = _read_file(path, READERS)
     if (path.parent / PEOPLE).is_file() and path.name != PEOPLE:
-        told = f"{PEOPLE} stands beside the file and is not read; add the columns that are needed to the file"
-        table = replace(table, notes=(*table.notes, told))
+        words = f"{PEOPLE} stands beside the file and is not read; add the columns that are needed to the file"
+        table = replace(table, notes=(*table.notes, words))
     return _checked(table)
 
 
@@ -248,8 +248,8 @@ def _with_empty_cells(table: AnswerTable) -> AnswerTable:
             frame[name] = frame[name].mask(is_missing, "")
     if not n_missing:
         return table
-    said = " or ".join(sorted(word.strip() for word in words))
-    note = f"{n_missing:,} cells that say {said} are taken as empty"
+    in_words = " or ".join(sorted(word.strip() for word in words))
+    note = f"{n_missing:,} cells that say {in_words} are taken as empty"
     return replace(table, frame=frame, notes=(*table.notes, note), marked=marked)
 
 
@@ -360,31 +360,35 @@ def _read_text(path: Path) -> AnswerTable:
         return _of_objects(path, *read_json(path, encoding), notes)
     if is_z_tree(text_of(path, encoding, 200)):
         with closing(lines_of(path, encoding)) as lines:
-            frame, told = read_z_tree(path, lines)
-        return _with_decimal_points(AnswerTable(path.name, frame, (*notes, *told)), may_group=False)
-    frame, told = read_delimited(path, encoding)
+            frame, found_notes = read_z_tree(path, lines)
+        return _with_decimal_points(
+            AnswerTable(path.name, frame, (*notes, *found_notes)), may_group=False
+        )
+    frame, found_notes = read_delimited(path, encoding)
     frame, signs = _with_plain_minus(frame)
     frame, groups = _without_apostrophes(frame)
-    asked = {str(name): str(frame[name].iloc[0]) for name in frame.columns} if len(frame) else {}
+    presented = (
+        {str(name): str(frame[name].iloc[0]) for name in frame.columns} if len(frame) else {}
+    )
     frame, found = _without_question_texts(frame)
-    questions = asked if found else {}
+    questions = presented if found else {}
     frame, units = _with_units(frame)
     frame, codes = _without_codes(frame)
     read = AnswerTable(
         path.name,
         frame,
-        (*notes, *told, *signs, *groups, *found, *units, *codes),
+        (*notes, *found_notes, *signs, *groups, *found, *units, *codes),
         questions=questions,
     )
     read = _with_empty_cells(read)
-    return _with_decimal_points(_without_groups(read), may_group=not told)
+    return _with_decimal_points(_without_groups(read), may_group=not found_notes)
 
 
 def _cells_of_text(path: Path) -> AnswerTable:
     """A table of text with a header, its cells as they stand."""
     encoding, notes = encoding_of(path)
-    frame, told = read_delimited(path, encoding)
-    return AnswerTable(path.name, frame, (*notes, *told))
+    frame, found_notes = read_delimited(path, encoding)
+    return AnswerTable(path.name, frame, (*notes, *found_notes))
 
 
 def _without_question_texts(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
@@ -424,8 +428,8 @@ def _with_plain_minus(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     """The table with ``-`` for the minus sign of Unicode where numbers begin with it."""
     signed = [name for name in frame.columns if any(map(UNICODE_MINUS.match, frame[name].unique()))]
     plain = {name: frame[name].str.replace(UNICODE_MINUS, "-", regex=True) for name in signed}
-    told = [f"the minus sign U+2212 in {', '.join(signed)} is read as -"] if signed else []
-    return frame.assign(**plain), told
+    words = [f"the minus sign U+2212 in {', '.join(signed)} is read as -"] if signed else []
+    return frame.assign(**plain), words
 
 
 def _with_units(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
@@ -444,8 +448,8 @@ def _with_units(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
         name: rows[name].mask(rows[name] != "", rows[name] + f" {cell}")
         for name, cell in units.items()
     }
-    told = ", ".join(f"{name} in {cell}" for name, cell in units.items())
-    return rows.assign(**beside), [f"row {frame.index[0]} holds units: {told}"]
+    words = ", ".join(f"{name} in {cell}" for name, cell in units.items())
+    return rows.assign(**beside), [f"row {frame.index[0]} holds units: {words}"]
 
 
 APOSTROPHES = re.compile(r"[+-]?\d{1,3}(['\u2019\u202f\u00a0]\d{3})+([.,]\d+)?")
@@ -461,8 +465,8 @@ def _without_apostrophes(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
         grouped = [cell for cell in cells if APOSTROPHES.fullmatch(cell)]
         if grouped and all(NUMBER.fullmatch(c) for c in cells if c and c not in grouped):
             plain[str(name)] = frame[name].str.replace(MARKS_OF_GROUPS, "", regex=True)
-    told = [f"apostrophes or spaces in {', '.join(plain)} group thousands"] if plain else []
-    return frame.assign(**plain), told
+    words = [f"apostrophes or spaces in {', '.join(plain)} group thousands"] if plain else []
+    return frame.assign(**plain), words
 
 
 CODE = re.compile(r"[\[(](\d+)[\])]\s+(?=\S)")
@@ -479,8 +483,8 @@ def _without_codes(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
         labels = [CODE.sub("", cell, count=1) for cell in cells]
         if all(map(CODE.match, cells)) and len(set(labels)) == len(cells):
             plain[str(name)] = frame[name].str.replace(CODE, "", regex=True, n=1)
-    told = [f"codes in brackets before the labels of {', '.join(plain)} are not read"]
-    return frame.assign(**plain), told if plain else []
+    words = [f"codes in brackets before the labels of {', '.join(plain)} are not read"]
+    return frame.assign(**plain), words if plain else []
 
 
 def _without_groups(table: AnswerTable) -> AnswerTable:
@@ -563,15 +567,17 @@ def _columns_of_pairs(frame: pd.DataFrame, *, has_points: bool) -> list[str]:
     0, as no program writes decimals; or another column says ``1,8`` in the row of each ``8,1``; or decimals of another
     column begin with a point (``has_points``: where cells are separated by commas).
     """
-    said = {str(name): [cell for cell in frame[name].unique() if cell] for name in frame.columns}
+    distinct = {
+        str(name): [cell for cell in frame[name].unique() if cell] for name in frame.columns
+    }
     cells = {
         name: {cell: tuple(cell.split(",")) for cell in own}
-        for name, own in said.items()
+        for name, own in distinct.items()
         if len(own) > 1 and all("," in cell and DECIMAL_COMMA.fullmatch(cell) for cell in own)
     }
     if has_points and any(
         any("." in cell for cell in own) and all(map(NUMBER.fullmatch, own))
-        for name, own in said.items()
+        for name, own in distinct.items()
         if name not in cells
     ):
         return list(cells)
@@ -813,11 +819,11 @@ def _read_folder(path: Path) -> AnswerTable:
     n_rows, names = 0, dict[str, None]()
     marked: dict[str, tuple[str, ...]] = {}
     of_names = _said_by_names([file.stem for file in chosen])
-    for file, said in zip(chosen, of_names, strict=True):
+    for file, values in zip(chosen, of_names, strict=True):
         table = read_answers(file)
         marked |= table.marked
         grouped |= table.grouped
-        extra = {key: value for key, value in said.items() if key not in table.columns}
+        extra = {key: value for key, value in values.items() if key not in table.columns}
         if not parts and {"participant", "part"} <= set(extra):
             notes.append(
                 f"by its name, {file.name} is of the participant {extra['participant']} and of the part "
@@ -936,12 +942,12 @@ def _check_alike(folder: Path, files: Sequence[Path], parts: Sequence[pd.DataFra
         else:
             kinds.append((own, [file]))
     if len(kinds) > 1:
-        told = "; ".join(
+        words = "; ".join(
             f"{_files_named(folder, members)}, with columns {', '.join(sorted(names)[:4])}"
             for names, members in kinds[:4]
         )
         raise TrialsError(
-            f"the folder {folder} holds tables of {len(kinds)} kinds: {told}. Name one of them, or put those of one "
+            f"the folder {folder} holds tables of {len(kinds)} kinds: {words}. Name one of them, or put those of one "
             "kind into a folder of their own."
         )
 

@@ -42,15 +42,15 @@ def window_of(frame: pd.DataFrame, columns: AnswerColumns) -> tuple[float, float
     Raises:
         TrialsError: No column holds times, or the window is none.
     """
-    said = columns.time_window
-    if said is None:
+    values = columns.time_window
+    if values is None:
         return None
     if columns.response_time not in frame.columns:
         raise TrialsError(
             "participants.columns.time_window: name the column of response times, too: --column response_time=COLUMN."
         )
-    if said != FROM_DATA:
-        low, high = said
+    if values != FROM_DATA:
+        low, high = values
         if not 0 <= low < high:
             raise TrialsError(
                 f"participants.columns.time_window is [{low:g}, {high:g}]; give two times in seconds that grow, as in "

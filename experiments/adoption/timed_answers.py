@@ -45,21 +45,22 @@ def folded(cells: Sequence[str] | NDArray[np.object_]) -> NDArray[np.object_]:
     return by_distinct(pd.Series(cells, dtype=object), lambda cell: str(cell).strip().casefold())
 
 
-def guessed_keys(said: set[str]) -> dict[str, int]:
+def guessed_keys(distinct: set[str]) -> dict[str, int]:
     """Keys from the left, as they lie on a keyboard; empty where some are not known. L and R are left and right."""
-    if said <= set(SIDE_WORDS) and len({SIDE_WORDS[cell] for cell in said}) == 2:
-        return {cell: SIDE_WORDS[cell] for cell in sorted(said)}
+    if distinct <= set(SIDE_WORDS) and len({SIDE_WORDS[cell] for cell in distinct}) == 2:
+        return {cell: SIDE_WORDS[cell] for cell in sorted(distinct)}
     for pair in CODES_OF_KEYS:
-        if said == set(pair):
+        if distinct == set(pair):
             return {pair[0]: 0, pair[1]: 1}
-    if not 2 <= len(said) <= 3 or not said <= set(KEY_PLACES) or said <= {"0", "1"}:
+    if not 2 <= len(distinct) <= 3 or not distinct <= set(KEY_PLACES) or distinct <= {"0", "1"}:
         return {}
     return {
-        str(key): place for place, key in enumerate(sorted(said, key=lambda key: KEY_PLACES[key]))
+        str(key): place
+        for place, key in enumerate(sorted(distinct, key=lambda key: KEY_PLACES[key]))
     }
 
 
-def guessed_correctness(said: set[str], name: str) -> dict[str, int]:
+def guessed_correctness(distinct: set[str], name: str) -> dict[str, int]:
     """Cells that mean right (0) and wrong (1); empty where some mean neither.
 
     Args:
@@ -67,20 +68,22 @@ def guessed_correctness(said: set[str], name: str) -> dict[str, int]:
         name: Of their column; where it speaks of errors, yes means wrong.
     """
     tells_errors = bool(ERRORS & set(words_of(name)))
-    others = said - {*RIGHT, *WRONG}
+    others = distinct - {*RIGHT, *WRONG}
     if any(NUMBER.fullmatch(cell) for cell in others):
         return {}  # a number such as 999 may be a missed response
     if others and OF_RIGHT & set(words_of(name)) and not tells_errors:
         # One word says that an answer was right, the others in which way it was wrong.
         return (
-            {cell: int(cell not in RIGHT) for cell in sorted(said)}
-            if len(said & {*RIGHT}) == 1
+            {cell: int(cell not in RIGHT) for cell in sorted(distinct)}
+            if len(distinct & {*RIGHT}) == 1
             else {}
         )
-    if not said or not said <= {*RIGHT, *WRONG}:
+    if not distinct or not distinct <= {*RIGHT, *WRONG}:
         return {}
     plain = {*RIGHT, *WRONG} - {"correct", "right", "incorrect", "wrong", "error"}
-    return {cell: int((cell in WRONG) != (tells_errors and cell in plain)) for cell in sorted(said)}
+    return {
+        cell: int((cell in WRONG) != (tells_errors and cell in plain)) for cell in sorted(distinct)
+    }
 
 
 def with_answer_code(
@@ -93,12 +96,12 @@ def with_answer_code(
     Raises:
         TrialsError: It cannot be told, or is said wrongly.
     """
-    said = set(folded(cells.text(columns.response))) - {""}
+    distinct = set(folded(cells.text(columns.response))) - {""}
     has_keys = "right_key" in columns.stimulus
     is_judged = bool(set(words_of(columns.response)) & {*OF_RIGHT, *ERRORS})
-    if not (has_keys or is_judged) and len(said) > 1 and said <= set(SIDE_WORDS):
+    if not (has_keys or is_judged) and len(distinct) > 1 and distinct <= set(SIDE_WORDS):
         raise TrialsError(
-            f"{cells.name}: {columns.response} says {' and '.join(sorted(said))}, sides that do not say whether "
+            f"{cells.name}: {columns.response} says {' and '.join(sorted(distinct))}, sides that do not say whether "
             "responses were right. Say which side was: --column right_key=COLUMN (participants.columns.stimulus), or "
             "name a column of right and wrong responses: --column response=COLUMN."
         )
@@ -106,17 +109,17 @@ def with_answer_code(
         code = {cell.strip().casefold(): place for cell, place in columns.responses.items()}
     elif has_keys:
         keys = set(folded(cells.text(str(columns.stimulus["right_key"])))) - {""}
-        code = guessed_keys(keys | said)  # sides may be named in two ways
+        code = guessed_keys(keys | distinct)  # sides may be named in two ways
         if not code or set(code.values()) != set(guessed_keys(keys).values()):
-            _refuse_other_keys(cells, columns, said - keys)
+            _refuse_other_keys(cells, columns, distinct - keys)
             code = guessed_keys(keys)
     else:
-        code = guessed_correctness(said, columns.response)
+        code = guessed_correctness(distinct, columns.response)
     places = sorted(set(code.values()))
-    n_keys = len(places) if columns.responses else len(said)
+    n_keys = len(places) if columns.responses else len(distinct)
     if has_keys and n_keys > MOST_KEYS:
         raise TrialsError(
-            f"{cells.name}: trials have 2 or 3 keys, and these have {n_keys} ({', '.join(sorted(said)[:6])}). Say "
+            f"{cells.name}: trials have 2 or 3 keys, and these have {n_keys} ({', '.join(sorted(distinct)[:6])}). Say "
             f"whether each response was right: --column 'response={columns.response} == "
             f"{columns.stimulus['right_key']}' --column right_key=."
         )
@@ -126,10 +129,10 @@ def with_answer_code(
             if has_keys
             else "0 for a right answer and 1 for a wrong one"
         )
-        if signed and not has_keys and (way := _signed_key(cells, columns, sorted(said))):
+        if signed and not has_keys and (way := _signed_key(cells, columns, sorted(distinct))):
             raise TrialsError(f"{cells.name}: {way}")
         raise TrialsError(
-            f"{cells.name}: {columns.response} says {', '.join(sorted(said)[:6])}; say what each means by --column "
+            f"{cells.name}: {columns.response} says {', '.join(sorted(distinct)[:6])}; say what each means by --column "
             f"responses.CELL=PLACE (participants.columns.responses): {wanted}."
         )
     if not has_keys and not set(code) <= {*RIGHT, *WRONG}:
@@ -139,9 +142,11 @@ def with_answer_code(
     return columns.model_copy(update={"responses": code})
 
 
-def _signed_key(cells: RowCells, columns: AnswerColumns, said: Sequence[str]) -> str:
+def _signed_key(cells: RowCells, columns: AnswerColumns, distinct: Sequence[str]) -> str:
     """How to take the sign of a column for the right one of two words, the column that says it best; else nothing."""
-    if len(said) != 2 or any(NUMBER.fullmatch(cell) or cell in {*RIGHT, *WRONG} for cell in said):
+    if len(distinct) != 2 or any(
+        NUMBER.fullmatch(cell) or cell in {*RIGHT, *WRONG} for cell in distinct
+    ):
         return ""
     column, time = columns.response, columns.response_time
     answer = folded(cells.text(column))
@@ -151,8 +156,8 @@ def _signed_key(cells: RowCells, columns: AnswerColumns, said: Sequence[str]) ->
         is_key = name not in (column, time) and not set(words_of(name)) & {*OF_RIGHT, *ERRORS}
         if is_key and np.isfinite(value).all() and value.min() < 0 < value.max():
             known = (value != 0) & (answer != "")
-            agree = float(((answer == said[1]) == (value > 0))[known].mean())
-            found.append((abs(agree - 0.5), name, said if agree > 0.5 else said[::-1]))
+            agree = float(((answer == distinct[1]) == (value > 0))[known].mean())
+            found.append((abs(agree - 0.5), name, distinct if agree > 0.5 else distinct[::-1]))
     if not found:
         return ""
     _, name, keys = max(found, key=lambda own: own[0])
@@ -160,8 +165,8 @@ def _signed_key(cells: RowCells, columns: AnswerColumns, said: Sequence[str]) ->
     options += [f"responses.{cell}={place}" for place, cell in enumerate(keys)]
     way = " ".join(map(column_option, options))
     return (
-        f"{column} says {' and '.join(said)}, and nothing says which was right. If the sign of {name} does, say {way} "
-        f"(participants.columns), where 1 is the response that is right above 0; mostly that is {keys[1]}."
+        f"{column} says {' and '.join(distinct)}, and nothing says which was right. If the sign of {name} does, say "
+        f"{way} (participants.columns), where 1 is the response that is right above 0; mostly that is {keys[1]}."
     )
 
 
@@ -175,9 +180,9 @@ def _refuse_other_keys(cells: RowCells, columns: AnswerColumns, others: set[str]
             f"{cells.name}: by its name, {column} says whether responses were right, and it holds no key. Say --column "
             f"side={columns.stimulus['right_key']} --column right_key="
         )
-    said = folded(cells.text(column))
-    places = np.flatnonzero(said == cell)
-    may_be_missed = np.isin(said, list(others)).mean() <= MOST_MISSED
+    texts = folded(cells.text(column))
+    places = np.flatnonzero(texts == cell)
+    may_be_missed = np.isin(texts, list(others)).mean() <= MOST_MISSED
     keys = sorted(set(folded(cells.text(str(columns.stimulus["right_key"])))) - {""})
     raise TrialsError(
         f"{cells.name}: row {cells.row_numbers(places)[0]}: {column} is {cell!r:.60}, which is the right key in no row "
@@ -203,19 +208,19 @@ def guessed_response(
     """
     known = set(folded(frame[right_key].unique())) - {""} if right_key in frame.columns else set()
     of_correctness = {*OF_RIGHT, *ERRORS}
-    told = KEYS if has_keys else {*of_correctness, "response"}
+    found = KEYS if has_keys else {*of_correctness, "response"}
     fits, in_words = [], []
     for name in map(str, frame.columns):
-        said = set(folded(frame[name].unique())) - {""}
-        code = guessed_keys(said) if has_keys else guessed_correctness(said, name)
+        distinct = set(folded(frame[name].unique())) - {""}
+        code = guessed_keys(distinct) if has_keys else guessed_correctness(distinct, name)
         words = set(words_of(name))
         # Everybody may be right in all trials that have an answer.
         may_be_one = not has_keys and bool(words & of_correctness)
-        if has_keys and known and (not said & known or words & of_correctness):
+        if has_keys and known and (not distinct & known or words & of_correctness):
             continue
-        if code and (len(said) > 1 or may_be_one) and name not in used and words & told:
+        if code and (len(distinct) > 1 or may_be_one) and name not in used and words & found:
             fits.append(name)
-        elif not has_keys and code and said & {"correct", "incorrect"} and name not in used:
+        elif not has_keys and code and distinct & {"correct", "incorrect"} and name not in used:
             in_words.append(name)
     if not fits and len(in_words) == 1:
         return in_words[0]

@@ -78,12 +78,12 @@ def offers_of(frame: pd.DataFrame, questions: Mapping[str, str]) -> dict[str, st
     """
     found = {name: text for name, text in questions.items() if len(dated_amounts(text)) == 2}
     for name in map(str, frame.columns):
-        said = [cell for cell in frame[name].str.strip().unique() if cell]
-        if name in found or len(said) != 2:
+        distinct = [cell for cell in frame[name].str.strip().unique() if cell]
+        if name in found or len(distinct) != 2:
             continue
-        dated = [dated_amounts(cell) for cell in said]
+        dated = [dated_amounts(cell) for cell in distinct]
         if all(len(own) == 1 for own in dated):
-            first, second = sorted(said, key=lambda cell: dated_amounts(cell)[0][::-1])
+            first, second = sorted(distinct, key=lambda cell: dated_amounts(cell)[0][::-1])
             found[name] = f"{first}, or {second}"
     return found
 
@@ -108,9 +108,9 @@ def numbered_rows(
             )
     offers = offers_of(frame, questions) if len(named) == 1 else {}
     for pattern, own in named.items():
-        asked = {number: column for number, column in own.items() if column in offers}
-        if len(asked) >= FEWEST:  # the others are other questions of the same questionnaire
-            named[pattern] = asked
+        presented = {number: column for number, column in own.items() if column in offers}
+        if len(presented) >= FEWEST:  # the others are other questions of the same questionnaire
+            named[pattern] = presented
     numbers = sorted({number for own in named.values() for number in own})
     taken = {column for own in named.values() for column in own.values()}
     others = [column for column in frame.columns if column not in taken]
@@ -136,18 +136,18 @@ def numbered_rows(
 
 def one_answer_items(frame: pd.DataFrame, wide: str, questions: Mapping[str, str]) -> str:
     """Items that all participants answered alike, so that nothing says what else they offered; empty without any."""
-    asked = _numbered(frame.columns, wide).values() if "," not in wide else ()
-    offers = offers_of(frame, questions) if asked else {}
+    presented = _numbered(frame.columns, wide).values() if "," not in wide else ()
+    offers = offers_of(frame, questions) if presented else {}
     alike = [
-        name for name in asked
+        name for name in presented
         if name not in offers and [len(dated_amounts(own)) for own in set(frame[name]) - {""}] == [1]
     ]  # fmt: skip
     if not alike:
         return ""
-    n_left, n_all = (int((frame[list(names)] != "").sum().sum()) for names in (alike, asked))
+    n_left, n_all = (int((frame[list(names)] != "").sum().sum()) for names in (alike, presented))
     return (
-        f"{len(alike)} of {len(asked)} items ({', '.join(alike[:3])}{', ...' if len(alike) > 3 else ''}) have one and "
-        f"the same answer of all participants, so that nothing says what else they offered: {n_left:,} of "
+        f"{len(alike)} of {len(presented)} items ({', '.join(alike[:3])}{', ...' if len(alike) > 3 else ''}) have one "
+        f"and the same answer of all participants, so that nothing says what else they offered: {n_left:,} of "
         f"{n_all:,} responses would not be read, and those that are left are of the undecided items. Write a file with "
         "a row for each item, and say --column items=FILE --column item=item"
     )
@@ -169,13 +169,13 @@ def stem_of(pattern: str, taken: Mapping[str, object]) -> str:
 
 def _offered(questions: Sequence[str], n_rows: int) -> dict[str, np.ndarray]:
     """Two amounts and their delays in days, as each question says them; nothing where one does not."""
-    said = [dated_amounts(text) for text in questions]
-    if not all(len(own) == 2 for own in said):
+    values = [dated_amounts(text) for text in questions]
+    if not all(len(own) == 2 for own in values):
         return {}
     found = {}
     for place in (0, 1):
         for key, part in (("amount", 0), ("days", 1)):
-            cells = np.array([f"{own[place][part]:g}" for own in said], dtype=object)
+            cells = np.array([f"{own[place][part]:g}" for own in values], dtype=object)
             found[f"{key}_{place + 1}"] = np.tile(cells, n_rows)
     return found
 

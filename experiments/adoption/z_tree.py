@@ -77,6 +77,6 @@ def read_z_tree(name: object, lines: Iterable[str]) -> tuple[pd.DataFrame, list[
         "numbered by lines of the file"
     ]
     if others:
-        told = ", ".join(f"{table} ({count:,} rows)" for table, count in sorted(others.items()))
-        notes.append(f"tables that are not read: {told}")
+        words = ", ".join(f"{table} ({count:,} rows)" for table, count in sorted(others.items()))
+        notes.append(f"tables that are not read: {words}")
     return frame.astype("str"), notes
