@@ -260,9 +260,8 @@ def _add_roles_by_values(frame: pd.DataFrame, found: dict[str, str], made: Seque
         columns = table_signature(frame, {}).columns
         columns = {n: own for n, own in columns.items() if not own.words & set(PERSONAL)}
         who = participant_by_values(columns)
-        for (
-            name
-        ) in made:  # each list is one participant's, unless another column is the same within lists
+        # Each list is one participant's, unless another column is the same within lists.
+        for name in made:
             is_named = bool(who) and is_fixed_within(columns[who], columns[name].code)
             who = who if is_named or len(columns[name].distinct) < 2 else name
         if who:
