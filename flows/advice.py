@@ -33,6 +33,11 @@ def by_command() -> Iterator[None]:
         _BY_COMMAND.reset(token)
 
 
+def is_by_command() -> bool:
+    """Whether the caller is a command, whose options are all known, and no notebook, which may go on with a result."""
+    return _BY_COMMAND.get()
+
+
 def in_callers_words(text: str) -> str:
     """A message with its options in the form of the caller."""
     return text if _BY_COMMAND.get() else _OPTIONS.sub(_as_argument, text)

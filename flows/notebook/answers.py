@@ -33,7 +33,7 @@ from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.outcomes import knows_outcomes, lacking_inputs
 from lakatos.experiments.participants.file import stimulus_columns
 from lakatos.experiments.task import Domain, Stimuli, Trials
-from lakatos.flows.advice import advice_for_caller, in_callers_words
+from lakatos.flows.advice import advice_for_caller, in_callers_words, is_by_command
 from lakatos.flows.errors import StudyError
 from lakatos.flows.notebook.frames import as_pandas
 from lakatos.flows.operations.adopt import how_it_is_read
@@ -261,7 +261,8 @@ def _adopted(
     task = chosen or DOMAINS[found.domain]
     items = _items(data, found.mapping)
     adopted = adopt_table(table, found.mapping, task, *items)
-    check_attributes(adopted, found.mapping, known)
+    if is_by_command():
+        check_attributes(adopted, found.mapping, known)
     if compared:
         check_adopted(adopted)
     return _of_adopted(adopted, task, table.columns, AnswerSource(data, found.mapping))
@@ -278,7 +279,8 @@ def _of_study(study: Path, columns: Mapping[str, Any], known: Sequence[str]) -> 
     names = read_answers(file).columns
     mapping = _with_known(mapping, known, names)
     adopted = adopt_file(file, mapping, task)
-    check_attributes(adopted, mapping, known)
+    if is_by_command():
+        check_attributes(adopted, mapping, known)
     return _of_adopted(adopted, task, names, AnswerSource(file, mapping))
 
 

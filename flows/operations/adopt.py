@@ -78,9 +78,7 @@ def how_it_is_read(found: TableDescription, data: Path | None) -> tuple[str, ...
     domain = found.task or DOMAINS[found.domain]
     try:
         if data is None:  # a data frame
-            read = adopt(found.source, found.mapping, domain)
-            check_attributes(read, found.mapping)
-            return read.told
+            return adopt(found.source, found.mapping, domain).told
         return _adopted(data, found.source, found.mapping, domain).told
     except TrialsError as error:
         return (f"not read yet: {error}",)
