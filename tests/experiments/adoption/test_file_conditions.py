@@ -212,6 +212,6 @@ def test_an_attribute_that_differs_within_participants_is_refused_unless_it_is_c
     assert lakatos.adopt(first, "intertemporal", said | {"attributes": ["site"]}).people == ({},)
     frame.to_csv("answers.csv", index=False)
     text = STUDY.replace('condition = "strategy"', 'attributes = ["strategy"]')
-    Path("study.toml").write_text(text.replace('effects = "condition"\n', ""))
+    Path("study.toml").write_text(text.replace('effects = "condition"\n', ""), encoding="utf-8")
     with pytest.raises((StudyError, TrialsError), match=r"strategy .* is no attribute"):
         load_study(Path("study.toml"))
