@@ -168,8 +168,8 @@ def recognise(table: TableSignature) -> Reading | None:
     amounts = [item for item in amounts if not is_clock(item, table.person)]
     amounts = [item for item in amounts if item.is_money] or amounts
     amounts = named_amounts([item for item in amounts if item.name != table.response])
-    if presented := _nameless(table, amounts, waits):
-        return presented
+    if question := _nameless(table, amounts, waits):
+        return question
     if len(amounts) == 1:
         constants = [own for own in table.constants() if _may_be_amount(own)]
         amounts += [own for own in constants if own.is_money] or [

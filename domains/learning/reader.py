@@ -159,9 +159,9 @@ def sequence_of_steps(
     _check_direction_of_reward(cells, columns, feedback["reward"], participant, notes)
     feedback["reward"] = (feedback["reward"] / size).round(12)
     if payoff is not None:
-        found = payoff[step, 0, chosen]
+        paid = payoff[step, 0, chosen]
         cells.refuse(
-            ~np.isclose(found, feedback["reward"]),
+            ~np.isclose(paid, feedback["reward"]),
             columns.feedback["reward"],
             f"is not what {PAYOFF} says that the chosen option paid",
         )
@@ -714,11 +714,11 @@ AVOIDED = 4.0
 def recognise(table: TableSignature) -> Reading | None:
     """A choice and what followed it, and no number besides that could describe the options."""
     table = _with_outcome_of_choice(table)
-    values = table.columns.get(table.response)
+    named_response = table.columns.get(table.response)
     found = _recognised_prediction(table) or _recognised_choices(table)
     if found is None or (CUE in found.stimulus and "block_start" not in found.stimulus):
         found = _learned_anew(table) or found
-    if found is not None and not (values and len(values.distinct) == 1):
+    if found is not None and not (named_response and len(named_response.distinct) == 1):
         return found
     for withheld in _with_withheld(table):
         found = _recognised_choices(withheld)
@@ -1256,15 +1256,15 @@ def _stages(
     A column says which transitions were rare; or two columns are called the first and the second choice, and a third
     one of two cells follows the first of them in most rows.
     """
-    values = [item for item in table.free if _says_transitions(item)]
-    if len(values) != 1:
+    transitions = [item for item in table.free if _says_transitions(item)]
+    if len(transitions) != 1:
         return _numbered_stages(choices)
-    for first, state in permutations([item for item in choices if item is not values[0]], 2):
-        rare, one, other = _where_said(values[0], first, state)
+    for first, state in permutations([item for item in choices if item is not transitions[0]], 2):
+        rare, one, other = _where_said(transitions[0], first, state)
         follows = is_function_of(rare, one, other) and is_function_of(other, one, rare)
         if not follows or is_function_of(rare, one) or is_function_of(rare, other):
             continue
-        others = [item for item in choices if item not in (first, state, values[0])]
+        others = [item for item in choices if item not in (first, state, transitions[0])]
         second = [item for item in others if 2 <= len(item.distinct) <= 4]
         named = [item for item in second if item.words & CHOICES]
         second = named if len(second) > 1 else second

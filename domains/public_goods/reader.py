@@ -192,20 +192,20 @@ def gift_answers(
     )
 
 
-def _numbers(cells: RowCells, found: Any) -> Array:
+def _numbers(cells: RowCells, value: Any) -> Array:
     """A number for each row: from a column, or the same for all."""
-    if isinstance(found, str):
-        return cells.numbers(found)
-    if not isinstance(found, int | float):
+    if isinstance(value, str):
+        return cells.numbers(value)
+    if not isinstance(value, int | float):
         raise TrialsError(
-            f"{found!r} is neither a column nor a number; say --column PART=COLUMN "
+            f"{value!r} is neither a column nor a number; say --column PART=COLUMN "
             "(participants.columns.stimulus)."
         )
-    return np.full(len(cells.frame), float(found))
+    return np.full(len(cells.frame), float(value))
 
 
-def _endowment(found: Mapping[str, Any]) -> float:
-    coins = found.get("endowment", ENDOWMENT)
+def _endowment(parts: Mapping[str, Any]) -> float:
+    coins = parts.get("endowment", ENDOWMENT)
     if isinstance(coins, bool) or not isinstance(coins, int | float) or coins <= 0:
         raise TrialsError(
             f"endowment is {coins!r}; give the number of coins that everybody has: --column endowment=20 "

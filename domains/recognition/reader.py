@@ -519,15 +519,15 @@ def _of_two_kinds(table: TableSignature) -> Reading | None:
     """Which of two kinds a stimulus was, a response with the same two cells, and how sure it was: the second is old."""
     two = [own for own in table.free if len(own.distinct) == 2]
     pairs = [
-        (item, values)
-        for item, values in permutations(two, 2)
-        if values.words & SAID and not item.words & SAID and set(item.distinct) == set(values.distinct)
-        and (item.cells == values.cells).mean() >= MOSTLY_RIGHT
+        (item, decision)
+        for item, decision in permutations(two, 2)
+        if decision.words & SAID and not item.words & SAID and set(item.distinct) == set(decision.distinct)
+        and (item.cells == decision.cells).mean() >= MOSTLY_RIGHT
     ]  # fmt: skip
     ratings = [own for own in table.free if own.words & RATED and _is_scale(own)]
     if len(pairs) != 1 or len(ratings) != 1:
         return None
-    ((item, values),) = pairs
+    ((item, decision),) = pairs
     new, old = sorted(item.distinct)
     strength = _strength_column(table, item)
     reading = Reading(
@@ -536,12 +536,12 @@ def _of_two_kinds(table: TableSignature) -> Reading | None:
         recode={item.name: {new: "new", old: "old"}},
         notes=(f"{item.name}: {old} counts as old (a signal) and {new} as new (noise)",),
     )
-    if is_function_of(values, ratings[0]):
+    if is_function_of(decision, ratings[0]):
         return _rated(ratings[0], item.cells == old, reading)
     return replace(
         reading,
         stimulus={**reading.stimulus, **_confidence(ratings[0])},
-        response=values.name,
+        response=decision.name,
         responses={new.casefold(): 0, old.casefold(): 1},
     )
 

@@ -472,13 +472,13 @@ def _check_rows_are_choices(
     rows = alternative_rows(frame, columns.participant, columns.response)
     if rows is None:
         return
-    found = rows.alternative or "COLUMN"
+    column = rows.alternative or "COLUMN"
     question(
         columns,
         notes,
         "one_row_per_choice",
         f"{name}: {rows.response} is 1 in exactly one row for each {rows.choice_set}, so that a row seems to be one "
-        f"alternative of a choice. Say --column alternative={found} --column choice_set={rows.choice_set} (in "
+        f"alternative of a choice. Say --column alternative={column} --column choice_set={rows.choice_set} (in "
         "participants.columns)",
     )
 
@@ -556,9 +556,9 @@ def _in_order(
     return cells.of(cells.frame.iloc[order]), is_known
 
 
-def _of_experiment(name: str, found: list[str], columns: AnswerColumns) -> list[str]:
+def _of_experiment(name: str, own_notes: list[str], columns: AnswerColumns) -> list[str]:
     """Notes with the name of the experiment, where there may be several."""
-    return [f"{name}: {line}" if columns.experiment else line for line in found]
+    return [f"{name}: {line}" if columns.experiment else line for line in own_notes]
 
 
 def _check_offered(
@@ -630,8 +630,8 @@ def _columns_of_option(
         if isinstance(value, list | tuple) and len(value) == len(domain.options)
         and part not in layout.ragged and part not in SETTINGS
     ]  # fmt: skip
-    values = [value[place] for value in lists if isinstance(value[place], str)]
-    return [name for name in values if name in cells.frame.columns]
+    named = [value[place] for value in lists if isinstance(value[place], str)]
+    return [name for name in named if name in cells.frame.columns]
 
 
 def _check_zeros(cells: RowCells, columns: AnswerColumns, domain: Domain, notes: list[str]) -> None:
@@ -730,16 +730,16 @@ def _check_nothing_open(
     meanings: Mapping[str, Any], domain: Domain, names: Sequence[str] = (), nobody: str = ""
 ) -> None:
     """Refuse meanings of columns of which some are still a question, with one command that answers all of them."""
-    found = {key: value for key, value in meanings.items() if not isinstance(value, Mapping)}
+    given = {key: value for key, value in meanings.items() if not isinstance(value, Mapping)}
     for group in ("stimulus", "feedback"):
-        found |= {f"{group}.{name}": value for name, value in meanings.get(group, {}).items()}
-    still_open = [key for key, value in found.items() if OPEN_QUESTION in leaves_of(value)]
+        given |= {f"{group}.{name}": value for name, value in meanings.get(group, {}).items()}
+    still_open = [key for key, value in given.items() if OPEN_QUESTION in leaves_of(value)]
     if not still_open:
         return
     layout = known_layout(domain)
     parts = {key: layout.parts.get(key.removeprefix("stimulus."), "") for key in still_open}
     n_options = len(domain.options) if scale_of(domain) is None else 2
-    options = " ".join(_as_option(key, found[key], layout, n_options) for key in still_open)
+    options = " ".join(_as_option(key, given[key], layout, n_options) for key in still_open)
     words = "; ".join(
         f"{key.removeprefix('stimulus.')}: {own}" for key, own in parts.items() if own
     )
@@ -759,18 +759,18 @@ def _as_option(key: str, value: Any, layout: StimulusLayout, n_options: int) -> 
     part = key.removeprefix("stimulus.")
     words = layout.parts.get(part, "")
     if isinstance(value, list | tuple):
-        values = json.dumps(_without_questions(value, layout.neutral.get(part, "COLUMN")))
+        text = json.dumps(_without_questions(value, layout.neutral.get(part, "COLUMN")))
     elif "for each option" in words:
-        values = json.dumps(["COLUMN"] * min(n_options, MOST_NAMED))
+        text = json.dumps(["COLUMN"] * min(n_options, MOST_NAMED))
     elif "two lists" in words:
-        values = '[["COLUMN", "COLUMN"], ["COLUMN", "COLUMN"]]'
+        text = '[["COLUMN", "COLUMN"], ["COLUMN", "COLUMN"]]'
     elif words.startswith(("column", "cell")):
         return f"--column {key}={words.split()[0].strip(':,').upper()}"
     elif any(word in words for word in ("list", "two", "likewise", "and of the second")):
-        values = '["COLUMN", "COLUMN"]'
+        text = '["COLUMN", "COLUMN"]'
     else:
         return f"--column {key}=COLUMN"
-    return f"--column {key}='{values}'"
+    return f"--column {key}='{text}'"
 
 
 def _without_questions(value: Any, instead: Any) -> Any:
@@ -936,12 +936,12 @@ def _counted(
         more = place_of_more(stimuli, trial, kind, known_layout(domain), cells, column)
         counts = np.where((more == 1)[:, None], counts, counts[:, ::-1])
     np.add.at(table, trial, counts)
-    presented = np.arange(len(stimuli))
+    row_of = np.arange(len(stimuli))
     return Trials(
         experiment=name,
         stimuli=stimuli,
         participant=np.zeros(table.size, dtype=np.int64),
-        trial=np.repeat(presented, n_options),
+        trial=np.repeat(row_of, n_options),
         response=np.tile(np.arange(n_options), len(stimuli)),
         count=table.ravel(),
         n_options=n_options,
@@ -1142,7 +1142,7 @@ def _checked_trials(
     numbers = cells.row_numbers(first)
     kept = np.arange(len(first))
     bad: list[int] = []
-    found, most = "", min(MOST_BAD_TRIALS, max(MOST_CHECKED // len(first), 3))
+    problem, most = "", min(MOST_BAD_TRIALS, max(MOST_CHECKED // len(first), 3))
     while True:
         try:
             stimuli = layout.build({name: part[kept] for name, part in parts.items()})
@@ -1150,22 +1150,22 @@ def _checked_trials(
             break
         except StimuliError as error:
             row = _trial_named(str(error))
-            if not found:
-                found = _with_row(str(error), cells.name, numbers[kept])
+            if not problem:
+                problem = _with_row(str(error), cells.name, numbers[kept])
                 if row is not None and row < len(kept):
-                    found = found.rstrip(".") + f" ({shown(int(first[kept[row]]))})."
+                    problem = problem.rstrip(".") + f" ({shown(int(first[kept[row]]))})."
             if row is None or row >= len(kept) or len(bad) >= most or len(kept) == 1:
-                raise TrialsError(found) from None
+                raise TrialsError(problem) from None
             bad.append(int(kept[row]))
             kept = np.delete(kept, row)
     if bad:
         reason = (
-            "it shows no such trial: " + found.rpartition("domain: ")[2].partition(". Where ")[0]
+            "it shows no such trial: " + problem.rpartition("domain: ")[2].partition(". Where ")[0]
         )
         places = cells.frame.index.to_numpy()[np.isin(which, bad)]
         also = rows_named(cells.row_numbers(np.isin(which, bad))[1:])
-        found = found.rstrip(".") + (f" (likewise {also})" if also else "") + "."
-        raise RowsWrongError(found, places, reason.rstrip("."), empty=False)
+        problem = problem.rstrip(".") + (f" (likewise {also})" if also else "") + "."
+        raise RowsWrongError(problem, places, reason.rstrip("."), empty=False)
     return stimuli
 
 

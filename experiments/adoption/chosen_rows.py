@@ -51,12 +51,12 @@ def chosen_rows(
     kept = np.ones(len(table.frame), dtype=bool)
     others = RowsLeftOut() if left_out is None else left_out
     for column, allowed in columns.where.items():
-        values = [allowed] if isinstance(allowed, str) else allowed
-        wanted = {whole(word) for word in values}
+        allowed_cells = [allowed] if isinstance(allowed, str) else allowed
+        wanted = {whole(word) for word in allowed_cells}
         is_in = cells.is_in(column, wanted, lambda cell: whole(cell.strip()))
         rows = table.frame[kept & ~is_in]
         left = sorted(set(rows[column].str.strip()))
-        words, negation = (left, "") if len(left) < len(values) else (values, "not ")
+        words, negation = (left, "") if len(left) < len(allowed_cells) else (allowed_cells, "not ")
         others.add(
             f"{column} is {negation}{' or '.join(word or 'empty' for word in words)}",
             recoded_cells(rows, columns),  # with the conditions that the rows that count have
@@ -225,16 +225,16 @@ def alike_names(frame: pd.DataFrame, columns: AnswerColumns) -> list[str]:
 
 def melted(frame: pd.DataFrame, columns: AnswerColumns, name: str) -> pd.DataFrame:
     """A row for each answer of a table with a row for each person."""
-    presented = [column for column in frame.columns if fnmatchcase(str(column), columns.wide)]
-    if not presented:
+    answer_columns = [column for column in frame.columns if fnmatchcase(str(column), columns.wide)]
+    if not answer_columns:
         raise TrialsError(
             f"{name} has no column like {columns.wide!r}; say --column wide=PATTERN, as in wide='Q*'."
         )
-    others = [column for column in frame.columns if column not in presented]
-    index = np.repeat(frame.index.to_numpy(), len(presented))
-    parts = {column: np.repeat(frame[column].to_numpy(), len(presented)) for column in others}
-    parts[columns.item] = np.tile(np.asarray(presented, dtype=object), len(frame))
-    parts[columns.response or "response"] = frame[presented].to_numpy().ravel()
+    others = [column for column in frame.columns if column not in answer_columns]
+    index = np.repeat(frame.index.to_numpy(), len(answer_columns))
+    parts = {column: np.repeat(frame[column].to_numpy(), len(answer_columns)) for column in others}
+    parts[columns.item] = np.tile(np.asarray(answer_columns, dtype=object), len(frame))
+    parts[columns.response or "response"] = frame[answer_columns].to_numpy().ravel()
     return pd.DataFrame(parts, index=index).astype(str)
 
 
@@ -248,12 +248,12 @@ def with_items(
         raise TrialsError(
             f"{items.name}: two rows are called {twice!r} ({columns.item}); each has one. Say --column item=COLUMN."
         )
-    presented = RowCells(frame, name).text(columns.item)
+    item_cells = RowCells(frame, name).text(columns.item)
     RowCells(frame, name).refuse(
-        ~np.isin(presented.astype(str), keys.astype(str)),
+        ~np.isin(item_cells.astype(str), keys.astype(str)),
         columns.item,
         f"{items.name} does not have; --column item=COLUMN says which column names questions in both files",
     )
     shown = items.frame.set_index(columns.item)
     shown = shown[[column for column in shown.columns if column not in frame.columns]]
-    return pd.concat([frame, shown.loc[presented].set_index(frame.index)], axis=1)
+    return pd.concat([frame, shown.loc[item_cells].set_index(frame.index)], axis=1)

@@ -99,8 +99,8 @@ def _rounded_stimuli(stimuli: Stimuli) -> Stimuli:
     arrays = {}
     for name, array in stimuli.arrays.items():
         values, place = np.unique(np.asarray(array, dtype=np.float64), return_inverse=True)
-        words = [float(f"{value:.{SHOWN_DIGITS}g}") for value in values.tolist()]
-        arrays[name] = (np.array(words) + 0.0)[place].reshape(np.shape(array))
+        rounded = [float(f"{value:.{SHOWN_DIGITS}g}") for value in values.tolist()]
+        arrays[name] = (np.array(rounded) + 0.0)[place].reshape(np.shape(array))
     return Stimuli(arrays)
 
 

@@ -316,7 +316,9 @@ def guess_attributes(
         of_attribute = set(attribute.split("_"))
         words = {name: set(words_of(name)) for name in names}
         own = {
-            name: listed - of_attribute for name, listed in words.items() if of_attribute <= listed
+            name: name_words - of_attribute
+            for name, name_words in words.items()
+            if of_attribute <= name_words
         }
         if len(own) != len(options):
             return {}
@@ -332,11 +334,14 @@ def _by_option(words: Mapping[str, set[str]], options: Sequence[str]) -> list[st
     """
     labels = [set(words_of(option)) or {option} for option in options]
     for sides in (labels, *([{first}, {second}] for first, second in SIDES)):
-        by_side = [[name for name, found in words.items() if side <= found] for side in sides]
+        by_side = [
+            [name for name, name_words in words.items() if side <= name_words] for side in sides
+        ]
         if len(sides) == len(words) and all(len(own) == 1 for own in by_side):
             return [own[0] for own in by_side]
     numbers = {
-        name: [int(word) for word in found if word.isdigit()] for name, found in words.items()
+        name: [int(word) for word in name_words if word.isdigit()]
+        for name, name_words in words.items()
     }
     if all(len(own) == 1 for own in numbers.values()):
         return sorted(words, key=lambda name: numbers[name])

@@ -232,14 +232,14 @@ class RowsLeftOut:
         frames = [read, *(rows for own in self._parts.values() for rows, _ in own)]
         who = columns.participant
         # Few columns are looked at, so that a million rows take little room.
-        found = [who, *_columns_that_tell(frames, columns)]
+        named = [who, *_columns_that_tell(frames, columns)]
         parts = {
-            reason: pd.concat([_only(rows, found) for rows, _ in own])
+            reason: pd.concat([_only(rows, named) for rows, _ in own])
             for reason, own in self._parts.items()
         }
-        whole = pd.concat([_only(read, found), *parts.values()])
-        found = [name for name in found[1:] if name in read]
-        names = [name for name in found if 2 <= whole[name].nunique() <= MOST_CONDITIONS]
+        whole = pd.concat([_only(read, named), *parts.values()])
+        named = [name for name in named[1:] if name in read]
+        names = [name for name in named if 2 <= whole[name].nunique() <= MOST_CONDITIONS]
         all_of = {name: _counts(whole, name) for name in names}
         who = who if who in whole.columns else ""
         return LeftOutTable(

@@ -21,13 +21,13 @@ ANSWER_RANGE = "y_range"
 """Likewise of answers."""
 
 
-def in_own_range(values: Array, found: Mapping[str, Any], setting: str) -> Array:
+def in_own_range(values: Array, parts: Mapping[str, Any], setting: str) -> Array:
     """Numbers of a file in the range from -1 to 1, where a setting says what stands for these two.
 
     Raises:
         TrialsError: The setting is no pair of numbers that grow.
     """
-    ends = found.get(setting)
+    ends = parts.get(setting)
     if ends is None:
         return values
     is_pair = isinstance(ends, list | tuple) and len(ends) == 2

@@ -208,10 +208,10 @@ NONE_FITS = "no kind of task here fits"
 
 def _stated_amount(table: TableSignature) -> str:
     """What to do with amounts that participants stated, such as certainty equivalents; empty without any."""
-    values = [item for item in table.numbers() if item.words & STATED]
-    if len(values) != 1 or len(values[0].distinct) <= MOST_LEVELS:
+    amounts = [item for item in table.numbers() if item.words & STATED]
+    if len(amounts) != 1 or len(amounts[0].distinct) <= MOST_LEVELS:
         return ""
-    name = values[0].name
+    name = amounts[0].name
     return (
         f"{name} seems to hold amounts that participants stated, as certainty equivalents and prices are: {NONE_FITS}, "
         "since responses are choices, places on a line, or gifts. A task of your own can have such responses in at "

@@ -1187,8 +1187,8 @@ def turned_ratings(frame: pd.DataFrame, columns: AnswerColumns) -> str:
         return ""
     ends = numbers_of(pd.concat([frame[name] for name in names])).dropna()
     both = f"{ends.min() + ends.max():g}" if len(ends) else "7"
-    words = [[f"{both} - {name}" for name in leaves_of(own)] for own in ratings]
-    return f"--column 'ratings={json.dumps(words, ensure_ascii=False)}'"
+    turned = [[f"{both} - {name}" for name in leaves_of(own)] for own in ratings]
+    return f"--column 'ratings={json.dumps(turned, ensure_ascii=False)}'"
 
 
 def _turned_round(columns: AnswerColumns) -> str:

@@ -56,16 +56,16 @@ def with_questions_marked(
     table: AnswerTable, columns: AnswerColumns
 ) -> tuple[AnswerTable, AnswerColumns]:
     """The table without marks of missing values in questions that become rows, and the mapping of the other marks."""
-    presented = {
+    question_of = {
         name: marks
         for name, marks in columns.missing.items()
         if name in table.columns
         and any(fnmatchcase(name, own.replace("#", "*")) for own in columns.wide.split(","))
     }
-    if not presented:
+    if not question_of:
         return table, columns
-    rest = {name: marks for name, marks in columns.missing.items() if name not in presented}
-    marked = _without_marks(table, columns.model_copy(update={"missing": presented}))
+    rest = {name: marks for name, marks in columns.missing.items() if name not in question_of}
+    marked = _without_marks(table, columns.model_copy(update={"missing": question_of}))
     return marked, columns.model_copy(update={"missing": rest})
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations, product
+from functools import partial
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -367,21 +368,17 @@ def _question_steady(
 ) -> None:
     """Question a column that is the same in all rows of a participant and changes what responses mean."""
     name, response = side.name, columns.response
-    coded = [
-        [cell for cell, place in own.items() if place == wanted]
-        for own, wanted in product((side.on_left, columns.responses), (0, 1))
-    ]
-    ((first,), (second,)), (zero, one) = coded[:2], coded[2:]
-    meant = ((first, zero[0]), (second, one[0]))
-    recode = ", ".join(
-        " = ".join(json.dumps(cell, ensure_ascii=False) for cell in pair) for pair in meant
+    level, key = (
+        {place: cell for cell, place in own.items()} for own in (side.on_left, columns.responses)
     )
+    quoted = partial(json.dumps, ensure_ascii=False)
+    recode = ", ".join(f"{quoted(level[place])} = {quoted(key[place])}" for place in (0, 1))
     question(
         columns,
         notes,
         "unread_column",
-        f"{cells.name}: responses go the opposite way for participants with {second} in {name}, which is not read, as "
-        "where keys or places were exchanged between participants. Compare the two: --column "
+        f"{cells.name}: responses go the opposite way for participants with {level[1]} in {name}, which is not read, "
+        "as where keys or places were exchanged between participants. Compare the two: --column "
         f"'recode.{name}={{{recode}}}' --column 'response={response} == {name}', without options for its cells",
     )
 

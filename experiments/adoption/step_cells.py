@@ -162,10 +162,10 @@ def number_of_options(columns: AnswerColumns, domain: Domain) -> int:
     """
     if not counts_options(domain):
         return len(domain.options)
-    parts = columns.stimulus.get("options")
-    if not isinstance(parts, int) or parts < 2:
+    n_stated = columns.stimulus.get("options")
+    if not isinstance(n_stated, int) or n_stated < 2:
         raise TrialsError(
             "say how many options each step has, from 2: --column options=2 "
             "(participants.columns.stimulus.options)."
         )
-    return parts
+    return n_stated

@@ -369,10 +369,10 @@ def facts_of(
         if fixed:
             facts.append(f"the same in all rows of a person: {', '.join(fixed)}")
     if mapping.response in table.columns:
-        values = frame[mapping.response].value_counts()
+        counts = frame[mapping.response].value_counts()
         shares = [
             f"{cell[:LONGEST_SHOWN] or '(empty)'} {n / len(frame):.0%}"
-            for cell, n in values.head(6).items()
+            for cell, n in counts.head(6).items()
         ]
         facts.append(f"responses: {', '.join(shares)}")
     if mapping.response_time in table.columns:

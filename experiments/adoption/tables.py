@@ -367,11 +367,11 @@ def _read_text(path: Path) -> AnswerTable:
     frame, found_notes = read_delimited(path, encoding)
     frame, signs = _with_plain_minus(frame)
     frame, groups = _without_apostrophes(frame)
-    presented = (
+    question_of = (
         {str(name): str(frame[name].iloc[0]) for name in frame.columns} if len(frame) else {}
     )
     frame, found = _without_question_texts(frame)
-    questions = presented if found else {}
+    questions = question_of if found else {}
     frame, units = _with_units(frame)
     frame, codes = _without_codes(frame)
     read = AnswerTable(

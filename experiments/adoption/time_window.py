@@ -42,15 +42,15 @@ def window_of(frame: pd.DataFrame, columns: AnswerColumns) -> tuple[float, float
     Raises:
         TrialsError: No column holds times, or the window is none.
     """
-    values = columns.time_window
-    if values is None:
+    window = columns.time_window
+    if window is None:
         return None
     if columns.response_time not in frame.columns:
         raise TrialsError(
             "participants.columns.time_window: name the column of response times, too: --column response_time=COLUMN."
         )
-    if values != FROM_DATA:
-        low, high = values
+    if window != FROM_DATA:
+        low, high = window
         if not 0 <= low < high:
             raise TrialsError(
                 f"participants.columns.time_window is [{low:g}, {high:g}]; give two times in seconds that grow, as in "

@@ -108,9 +108,9 @@ def numbered_rows(
             )
     offers = offers_of(frame, questions) if len(named) == 1 else {}
     for pattern, own in named.items():
-        presented = {number: column for number, column in own.items() if column in offers}
-        if len(presented) >= FEWEST:  # the others are other questions of the same questionnaire
-            named[pattern] = presented
+        item_columns = {number: column for number, column in own.items() if column in offers}
+        if len(item_columns) >= FEWEST:  # the others are other questions of the same questionnaire
+            named[pattern] = item_columns
     numbers = sorted({number for own in named.values() for number in own})
     taken = {column for own in named.values() for column in own.values()}
     others = [column for column in frame.columns if column not in taken]
@@ -136,18 +136,18 @@ def numbered_rows(
 
 def one_answer_items(frame: pd.DataFrame, wide: str, questions: Mapping[str, str]) -> str:
     """Items that all participants answered alike, so that nothing says what else they offered; empty without any."""
-    presented = _numbered(frame.columns, wide).values() if "," not in wide else ()
-    offers = offers_of(frame, questions) if presented else {}
+    item_columns = _numbered(frame.columns, wide).values() if "," not in wide else ()
+    offers = offers_of(frame, questions) if item_columns else {}
     alike = [
-        name for name in presented
+        name for name in item_columns
         if name not in offers and [len(dated_amounts(own)) for own in set(frame[name]) - {""}] == [1]
     ]  # fmt: skip
     if not alike:
         return ""
-    n_left, n_all = (int((frame[list(names)] != "").sum().sum()) for names in (alike, presented))
+    n_left, n_all = (int((frame[list(names)] != "").sum().sum()) for names in (alike, item_columns))
     return (
-        f"{len(alike)} of {len(presented)} items ({', '.join(alike[:3])}{', ...' if len(alike) > 3 else ''}) have one "
-        f"and the same answer of all participants, so that nothing says what else they offered: {n_left:,} of "
+        f"{len(alike)} of {len(item_columns)} items ({', '.join(alike[:3])}{', ...' if len(alike) > 3 else ''}) have "
+        f"one and the same answer of all participants, so that nothing says what else they offered: {n_left:,} of "
         f"{n_all:,} responses would not be read, and those that are left are of the undecided items. Write a file with "
         "a row for each item, and say --column items=FILE --column item=item"
     )

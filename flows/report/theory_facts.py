@@ -208,15 +208,14 @@ def example_trial(reading: RunReading, leader: Digest) -> dict[str, Any] | None:
     own, other = favouring[0].own, favouring[0].other
     trials = reading.trials(name)
     option = shown_option(trials.stimuli.take([row]), trials.n_options)
-    place = option if trials.n_options > 2 else -1
     return {
         "experiment": name,
         "picture": Markup(reading.domain.picture(trials.stimuli, row)),
         "words": reading.domain.describe(trials.stimuli, row),
         "option": option_label(reading.domain, option),
-        "predicted": f"{own[place]:.0%}",
+        "predicted": f"{own[option]:.0%}",
         "rival": rival,
-        "by_rival": f"{other[place]:.0%}",
+        "by_rival": f"{other[option]:.0%}",
         "n_responses": int(trials.totals[row].sum()),
         "n_chose": int(trials.totals[row, option]),
         "rival_claim": reading.theory(rival).claim,

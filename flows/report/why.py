@@ -425,14 +425,13 @@ def _carried(reading: RunReading, record: CampaignConcluded) -> Iterator[Support
         trials = reading.trials(item.experiment)
         counts = trials.totals[item.row]
         option = shown_option(trials.stimuli, trials.n_options)
-        place = option if trials.n_options > 2 else -1
         yield SupportingTrial(
             item.experiment,
             item.row + 1,
             reading.domain.describe(trials.stimuli, item.row),
             int(counts.sum()),
             float(counts[option] / counts.sum()),
-            float(item.own[place]),
-            float(item.other[place]),
+            float(item.own[option]),
+            float(item.other[option]),
             item.nats,
         )

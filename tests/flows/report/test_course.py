@@ -24,11 +24,12 @@ from lakatos.flows.report.course import (
 )
 from lakatos.flows.report.figures import predicted_shares, score_history
 from lakatos.flows.report.formats import fixed, interval, interval_of, interval_of_error
-from lakatos.flows.report.limits import only_tests
+from lakatos.flows.report.limits import limits, only_tests
 from lakatos.flows.report.reader import designed_pairs, open_pairs, open_reading, run_scores
 from lakatos.flows.report.report import render
 from lakatos.flows.report.size_path import changes_on_path, newest_path
 from lakatos.flows.report.two_pages import render_summary
+from lakatos.flows.run.source import hidden_theory
 from lakatos.flows.run.summary import summary_of
 from lakatos.judges.calibration import CalibrationBin
 from lakatos.theories.engine.scoreboard import prequential_advantage
@@ -88,12 +89,27 @@ def test_no_trial_is_called_random_of_an_experiment_that_has_all_that_remained()
         "10 were selected to discriminate between the theories in competition, 10 were drawn at random and the "
         "remaining 12 were used in cycle 2"
     )
+    assert kinds_of_trials([design(1, 9, 0, 9), design(2, 9, 0, 9)]) == (
+        "all were used in cycles 1 and 2"
+    )
     trials = Stimuli({"x": np.arange(4.0)})
     plan = Design("1.1", trials, repetitions=2, n_participants=5, random_coverage=(3,))
     assert summarise_design(plan).startswith("4 distinct trials (1 of them random), each")
     assert summarise_design(plan, is_exhaustive=True).startswith(
         "4 distinct trials (all that remained), each"
     )
+
+
+def test_a_report_of_simulated_participants_states_whether_the_leader_has_the_hidden_form() -> None:
+    with open_reading(tiny_run()) as reading:
+        (text,) = [text for text in limits(reading) if text.startswith("No person took part.")]
+        known = reading.theory(reading.leader).composition
+        hidden = hidden_theory(reading.config).composition
+    forms = [
+        {slot: own for slot, own in part.items() if slot != "lapse"} for part in (known, hidden)
+    ]
+    form = "this form" if forms[0] == forms[1] else "another form"
+    assert f"and the leading theory has {form}. It is not evidence" in text
 
 
 def test_every_pair_of_scored_theories_is_distinguished_open_or_met_in_no_design() -> None:

@@ -502,6 +502,15 @@ class TestDiagnosis:
         )
         assert last.feature == ""
 
+    def test_no_trial_illustrates_a_lead_on_which_both_predict_the_same_percentage(self):
+        rng = np.random.default_rng(15)
+        items, features = world(rng, n_experiments=2)
+        loser, _ = rivals(items, features)
+        alike = replace(loser, name="Leader")
+        residuals = [TrialFeatures(own, (digest_of("r"),)) for own in features]
+        found = diagnose(1, loser, alike, ScoreEstimate(0.1, 0.01), residuals, GRAMMAR, rng)
+        assert not any("most favours" in claim.text for claim in found.claims)
+
     def test_where_nothing_is_found_it_says_so_and_proposes_single_changes(self):
         found = diagnosed(np.random.default_rng(16))
         assert found.location == "no single property of trials, participants or order"

@@ -35,12 +35,25 @@ CHANCE = 2.5e-4
 LEAST_SHARE = 1e-3
 
 
+def guess_of_units(trials: Trials) -> Array:
+    """``(n_units,)`` log probability of each participant's (or problem's) responses for one who guesses."""
+    each = -np.log(trials.stimuli.available(trials.n_options).sum(axis=1))
+    if trials.pooled:
+        n_responses = trials.totals.sum(axis=1)
+        return np.asarray((n_responses * each)[n_responses > 0])
+    own = np.bincount(
+        trials.participant,
+        weights=trials.count * each[trials.trial],
+        minlength=trials.n_participants,
+    )
+    return np.asarray(own[trials.n_choices > 0])
+
+
 def n_offered(trials: Trials) -> int | float:
     """Options among which a response was given; the geometric mean over responses where trials offer some of them."""
-    each = trials.stimuli.available(trials.n_options).sum(axis=1)
-    if (each == trials.n_options).all():
+    if trials.stimuli.available(trials.n_options).all():
         return trials.n_options
-    return float(np.exp(np.average(np.log(each), weights=trials.totals.sum(axis=1))))
+    return float(np.exp(-guess_of_units(trials).sum() / trials.totals.sum()))
 
 
 def guessing(n_options: Sequence[int | float]) -> float:

@@ -14,7 +14,6 @@ from lakatos.experiments.adoption.names import experiment_in_words
 from lakatos.experiments.data_sets import data_sets_of
 from lakatos.experiments.interval import LEAST_UNITS
 from lakatos.experiments.state import ExperimentsState
-from lakatos.experiments.task import Trials
 from lakatos.theories.discovery.diagnosis.case_file import examine
 from lakatos.theories.discovery.diagnosis.case_predictions import features_of_trials, predictions_of
 from lakatos.theories.discovery.diagnosis.rule import words
@@ -37,6 +36,7 @@ from lakatos.theories.engine.scoring.score import (
 )
 from lakatos.theories.engine.scoring.unexplained import ErrorRatio
 from lakatos.theories.engine.state import TheoriesState
+from lakatos.theories.findings.generic_learners.completeness import guess_of_units
 from lakatos.theories.findings.verdicts.company import describe
 from lakatos.theories.findings.verdicts.headline import headline, no_finding, verdict_of
 from lakatos.theories.findings.verdicts.record import (
@@ -271,20 +271,6 @@ def gain_over_guessing(evidence: TheoryEvidence, theory: Digest) -> ScoreEstimat
         guessed = guess_of_units(evidence.trials(name))
         parts.append(advantage(scores.log_predictive - guessed, scores.n_choices))
     return average(parts, names)
-
-
-def guess_of_units(trials: Trials) -> Array:
-    """``(n_units,)`` log probability of each participant's (or problem's) responses for one who guesses."""
-    each = -np.log(trials.stimuli.available(trials.n_options).sum(axis=1))
-    if trials.pooled:
-        n_responses = trials.totals.sum(axis=1)
-        return np.asarray((n_responses * each)[n_responses > 0])
-    own = np.bincount(
-        trials.participant,
-        weights=trials.count * each[trials.trial],
-        minlength=trials.n_participants,
-    )
-    return np.asarray(own[trials.n_choices > 0])
 
 
 def _is_ahead_of_published(evidence: TheoryEvidence, leader: Digest) -> bool | None:

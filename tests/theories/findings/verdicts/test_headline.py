@@ -11,7 +11,7 @@ from lakatos.experiments.task import Stimuli, Trials
 from lakatos.theories.engine.scoreboard import Scoreboard, TheoryStanding
 from lakatos.theories.engine.scoring.score import ScoreEstimate, advantage
 from lakatos.theories.engine.scoring.unexplained import ErrorRatio
-from lakatos.theories.findings.verdicts.conclude import guess_of_units
+from lakatos.theories.findings.generic_learners.completeness import guess_of_units
 from lakatos.theories.findings.verdicts.headline import (
     headline,
     is_better,
