@@ -46,19 +46,23 @@ def describe_command(
         $ lakatos data describe responses.csv
     """
     from lakatos.experiments.adoption.own_tasks import NONE_FITS, NOT_READ
+    from lakatos.experiments.adoption.role_reasons import role_reasons
     from lakatos.flows.operations.adopt import describe_file, how_it_is_read, write_mapping
     from lakatos.traces.wording import plural
 
-    found = describe_file(file, domain, columns_of_options(column))
+    stated = columns_of_options(column)
+    found = describe_file(file, domain, stated)
+    reasons = role_reasons(found, stated)
     console = Console(soft_wrap=True)
     console.print(f"[bold]{escape(found.name)}[/bold]: {plural(found.n_rows, 'row')}")
     for fact in found.facts:
         console.print(f"  {escape(fact)}")
-    table = Table("column", "is read as", "values", "empty")
+    table = Table("column", "is read as", "because of", "values", "empty")
     for item in found.columns:
         table.add_row(
             escape(item.name),
             escape(found.meaning_of(item)),
+            reasons.get(item.name, ""),
             escape(item.words),
             f"{item.n_missing:,}" if item.n_missing else "",
         )

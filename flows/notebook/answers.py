@@ -21,6 +21,7 @@ from lakatos.experiments.adoption.describe import describe_table
 from lakatos.experiments.adoption.file_conditions import check_attributes
 from lakatos.experiments.adoption.mapping import AnswerColumns
 from lakatos.experiments.adoption.names import ORDER
+from lakatos.experiments.adoption.role_reasons import role_reasons
 from lakatos.experiments.adoption.tables import (
     AnswerTable,
     read_answers,
@@ -93,10 +94,12 @@ def describe(
     with advice_for_caller():
         found = describe_table(table_of(data), open_domain(domain) if domain else None)
         found = found.with_columns(columns or {})
+        reasons = role_reasons(found, columns or {})
     table = pd.DataFrame(
         {
             "column": [item.name for item in found.columns],
             "is read as": [found.meaning_of(item) for item in found.columns],
+            "because of": [reasons.get(item.name, "") for item in found.columns],
             "values": [item.words for item in found.columns],
             "empty": [item.n_missing for item in found.columns],
         }
