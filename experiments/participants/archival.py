@@ -48,7 +48,7 @@ class ArchivalParticipants(ListedSource):
     sections: ClassVar[frozenset[str]] = frozenset({"validation"})
     needs: ClassVar[tuple[str, ...]] = ("archive", "file")
     profile: ClassVar[SourceProfile] = SourceProfile(
-        origin="people", brought_by="answers arrive through the inbox", is_archive=True
+        origin="people", brought_by="responses arrive through the inbox", is_archive=True
     )
 
     def __init__(

@@ -69,7 +69,7 @@ class FileParticipants(NewParticipants):
     )
     profile: ClassVar[SourceProfile] = SourceProfile(
         origin="people",
-        brought_by="`lakatos data import` brings their answers",
+        brought_by="`lakatos data import` brings their responses",
         responds_later=True,
         one_by_one=True,
     )
@@ -167,7 +167,7 @@ def read_answers(
             )
         participant = str(row["participant"])
         if not participant:
-            _refuse(table, number, "names no participant; fill in who answered")
+            _refuse(table, number, "names no participant; fill in who responded")
         people.setdefault((experiment, participant), []).append((number, row))
     if not people:
         raise TrialsError(f"{table.name} has no rows below its header.")
@@ -277,8 +277,8 @@ def _person(
         _refuse(
             table,
             rows[-1][0],
-            f"is the last of {len(rows)} answers of somebody with the status 'completed', and {wanted} were asked; "
-            "give the status 'partial', or the missing answers",
+            f"is the last of {len(rows)} responses of a participant with the status 'completed', to whom {wanted} "
+            "trials were presented; give the status 'partial', or the missing responses",
         )
     return answers
 
@@ -294,7 +294,7 @@ def _in_order(table: AnswerTable, rows: FileRows) -> FileRows:
         _refuse(
             table,
             rows[-1][0],
-            "has the same order as another answer of this person; number them",
+            "has the same order as another response of this participant; number them",
         )
     return sorted(rows, key=lambda item: places[item[0]])
 
@@ -308,7 +308,7 @@ def _check_alike(table: AnswerTable, rows: FileRows) -> None:
                 _refuse(
                     table,
                     number,
-                    f"has another {name} than row {first} of the same person; give one for all",
+                    f"has another {name} than row {first} of the same participant; give one for all",
                 )
 
 
@@ -341,7 +341,7 @@ def _response_times(table: AnswerTable, rows: FileRows) -> tuple[float, ...]:
         _refuse(
             table,
             without[0],
-            "has no response time, and other answers of this person have one",
+            "has no response time, and other responses of this participant have one",
         )
     return tuple(
         _number(table, number, "response_time_ms", row["response_time_ms"]) for number, row in rows
@@ -379,7 +379,7 @@ def _refuse_first(
             _refuse(
                 table,
                 number,
-                f"holds what was not asked: {str(error).split(': ')[-1].removesuffix('.')}",
+                f"holds what was not presented: {str(error).split(': ')[-1].removesuffix('.')}",
             )
     raise AssertionError("the answers are as asked")
 
@@ -390,7 +390,9 @@ def _trial(table: AnswerTable, number: int, row: Mapping[str, Any], design: Desi
         if found >= len(design.stimuli):
             last = len(design.stimuli) - 1
             _refuse(
-                table, number, f"answers trial {found}, which was not asked; there are 0 to {last}"
+                table,
+                number,
+                f"responds to trial {found}, which was not presented; there are 0 to {last}",
             )
         return found
     columns = stimulus_columns(design.stimuli)
@@ -401,12 +403,14 @@ def _trial(table: AnswerTable, number: int, row: Mapping[str, Any], design: Desi
     rows = np.flatnonzero(fits)
     if len(rows) != 1:
         found_words = (
-            "was not asked" if len(rows) == 0 else f"stands for trials {', '.join(map(str, rows))}"
+            "was not presented"
+            if len(rows) == 0
+            else f"stands for trials {', '.join(map(str, rows))}"
         )
         _refuse(
             table,
             number,
-            f"answers a stimulus that {found_words}; give the column 'trial', or ask only those",
+            f"responds to a stimulus that {found_words}; give the column 'trial', or only stimuli that were presented",
         )
     return int(rows[0])
 
@@ -433,16 +437,14 @@ def _response(table: AnswerTable, number: int, value: Any, domain: Domain, desig
     if isinstance(value, str) and value.strip().lower() in labels:
         return labels[value.strip().lower()]
     if value == "":
-        _refuse(table, number, "has no response; leave rows without an answer out")
-    found = int(_number(table, number, "response", value, whole=True))
+        _refuse(table, number, "has no response; leave out rows without a response")
     n_options = domain.n_options(design.stimuli)
+    ways = f"give 0 to {n_options - 1}, or one of {', '.join(domain.options)}"
+    if not any(letter.isdigit() for letter in str(value)):
+        _refuse(table, number, f"has the response {value!r}; {ways}")
+    found = int(_number(table, number, "response", value, whole=True))
     if found >= n_options:
-        labelled = ", ".join(domain.options)
-        _refuse(
-            table,
-            number,
-            f"has the response {found}; give 0 to {n_options - 1}, or one of {labelled}",
-        )
+        _refuse(table, number, f"has the response {found}; {ways}")
     return found
 
 

@@ -155,7 +155,7 @@ class SimulatedParticipants(NewParticipants):
     sections: ClassVar[frozenset[str]] = frozenset({"space", "exclusions", "confirmation"})
     needs: ClassVar[tuple[str, ...]] = ("theory", "program")
     profile: ClassVar[SourceProfile] = SourceProfile(
-        origin="simulated", brought_by="answers arrive through the inbox"
+        origin="simulated", brought_by="responses arrive through the inbox"
     )
 
     @classmethod

@@ -85,7 +85,7 @@ class ImportedAnswers(Result):
         for name, n_people in self.n_people.items():
             yield (
                 f"experiment {escape(name)}: {plural(self.n_answers[name], 'response')} of "
-                f"{plural(n_people, 'person', 'people')}"
+                f"{plural(n_people, 'participant')}"
             )
         if self.without_outcome:
             why = (
@@ -93,7 +93,8 @@ class ImportedAnswers(Result):
             )
             n_without = sum(self.without_outcome.values())
             yield f"{n_without} further responses are no outcome and do not count: {', '.join(why)}"
-        yield f"{self.n_new} people are new. `lakatos resume {escape(str(self.folder))}` goes on with them."
+        new = f"{plural(self.n_new, 'participant')} {'is' if self.n_new == 1 else 'are'} new"
+        yield f"{new}. `lakatos resume {escape(str(self.folder))}` continues with their responses."
 
 
 def import_answers(folder: NamedRunFolder, file: Path) -> ImportedAnswers:

@@ -125,10 +125,13 @@ def test_a_partial_person_is_told_by_the_status(file):
         ),
         (
             GOOD.replace("ann,0,0", "ann,7,0"),
-            "row 3 answers trial 7, which was not asked; there are 0 to 2",
+            "row 3 responds to trial 7, which was not presented; there are 0 to 2",
         ),
-        (GOOD.replace("ann,0,0", "ann,2,0"), "row 3 holds what was not asked: trial 2 was"),
-        (GOOD.replace("ann,1,B", "ann,1,C"), "row 4 has 'C' in the column 'response'"),
+        (GOOD.replace("ann,0,0", "ann,2,0"), "row 3 holds what was not presented: trial 2 was"),
+        (
+            GOOD.replace("ann,1,B", "ann,1,C"),
+            "row 4 has the response 'C'; give 0 to 1, or one of A, B",
+        ),
         (GOOD.replace("ann,1,B", "ann,1,2"), "row 4 has the response 2; give 0 to 1"),
         (GOOD.replace("ann,1,B", "ann,1,"), "row 4 has no response"),
         (GOOD.replace("ann,0", ",0"), "row 3 names no participant"),
@@ -138,7 +141,7 @@ def test_a_partial_person_is_told_by_the_status(file):
         ),
         (
             GOOD.replace("640", ""),
-            "row 3 has no response time, and other answers of this person have one",
+            "row 3 has no response time, and other responses of this participant have one",
         ),
         (
             GOOD.replace("ann,0,0", "ann,0.5,0"),
@@ -146,7 +149,7 @@ def test_a_partial_person_is_told_by_the_status(file):
         ),
         (
             GOOD.replace("bob,2,0,650\n", ""),
-            "row 6 is the last of 2 answers of somebody with the status 'completed'",
+            "row 6 is the last of 2 responses of a participant with the status 'completed'",
         ),
         (
             "participant,trial,response,status\nann,0,0,done\n",

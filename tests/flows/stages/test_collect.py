@@ -560,7 +560,8 @@ def test_the_commands_say_what_is_waited_for_and_end_with_a_status_of_its_own(
     assert "Its responses have not arrived" in (folder / "report.html").read_text()
     file = answer_file(folder, tmp_path / "a.csv", people(range(2)))
     assert (
-        "2 people are new" in runner.invoke(app, ["data", "import", str(folder), str(file)]).output
+        "2 participants are new"
+        in runner.invoke(app, ["data", "import", str(folder), str(file)]).output
     )
     assert "2" in runner.invoke(app, ["data", "list", str(folder)]).output
     markdown = runner.invoke(app, ["preregister", str(folder)]).output
