@@ -67,6 +67,10 @@ class Stimuli:
             np.ones((len(self), n_options), dtype=bool) if there is None else np.asarray(there) > 0
         )
 
+    def last_available(self, n_options: int) -> int:
+        """The last option that any of the trials offers, whose shares are shown and compared."""
+        return int(np.flatnonzero(self.available(n_options).any(axis=0))[-1])
+
     @cached_property
     def keys(self) -> tuple[bytes, ...]:
         """One key per trial; equal keys mean equal trials."""

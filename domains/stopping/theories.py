@@ -337,7 +337,7 @@ CHOICE = (
     Mechanism(
         slot="choice",
         name="regardless",
-        clause="stop with the same probability at every number of pumps",
+        clause="stop with the same probability after every pump of a balloon",
         code="p = both(0.0 * evidence + pull, xp)",
         source="Baseline.",
     ),

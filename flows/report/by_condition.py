@@ -15,7 +15,7 @@ from lakatos.experiments.conditions import condition_of
 from lakatos.experiments.task import Domain, Stimuli, Trials, keeps_places
 from lakatos.flows.report import charts
 from lakatos.flows.report.download import small
-from lakatos.flows.report.reader import UNREADABLE, RunReading, option_label, shown_option
+from lakatos.flows.report.reader import UNREADABLE, RunReading, option_label
 from lakatos.flows.report.svg import NARROW, Drawing
 from lakatos.traces.digest import Digest
 
@@ -72,7 +72,7 @@ def outcome_values(domain: Domain, stimuli: Stimuli, n_options: int) -> tuple[Ar
                 return np.stack([1 - second, second], axis=1), words.replace(
                     " favours favours", " favours"
                 )
-    option = shown_option(stimuli, n_options)
+    option = stimuli.last_available(n_options)
     values = np.eye(n_options)[option]
     return np.tile(values, (n_trials, 1)), f"share choosing {option_label(domain, option)}"
 

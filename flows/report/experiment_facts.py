@@ -21,7 +21,6 @@ from lakatos.flows.report.reader import (
     RunReading,
     option_label,
     run_scores,
-    shown_option,
 )
 from lakatos.flows.run.source import archive_readers, hidden_rule, hidden_theory
 from lakatos.theories.engine.scoreboard import prequential_advantage
@@ -104,7 +103,7 @@ def experiment_facts(reading: RunReading, name: str) -> ExperimentFacts:
     if not facts.chosen.accepted:
         return facts
     design = reading.design(facts.chosen)
-    option = shown_option(design.stimuli, reading.domain.n_options(design.stimuli))
+    option = design.stimuli.last_available(reading.domain.n_options(design.stimuli))
     facts.option = option_label(reading.domain, option)
     shares = _shares(reading, design, facts, option)
     for pair in facts.chosen.powers:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from lakatos.experiments.adoption.layouts import layout_of
 from lakatos.experiments.design import design_from_json
 from lakatos.experiments.record import DesignChosen, PairPower
-from lakatos.experiments.task import Design, Domain, Stimuli, Trials
+from lakatos.experiments.task import Design, Domain, Trials
 from lakatos.flows.run.evidence import theory_of, trials_in
 from lakatos.flows.run.records import ACTS
 from lakatos.flows.run.run import read_state
@@ -490,11 +490,6 @@ class ChoiceShares:
         low, high = wilson(np.nan_to_num(share), n)
         low, high = (np.where(np.isnan(share), np.nan, end) for end in (low, high))
         return cls(share, low, high, trials.totals.sum(axis=1))
-
-
-def shown_option(stimuli: Stimuli, n_options: int) -> int:
-    """The option whose shares are shown: the last one that any of the trials offers."""
-    return int(np.flatnonzero(stimuli.available(n_options).any(axis=0))[-1])
 
 
 def option_label(domain: Domain, option: int) -> str:

@@ -23,7 +23,6 @@ from lakatos.flows.report.reader import (
     clean,
     option_label,
     scattered_option,
-    shown_option,
 )
 from lakatos.theories.language.account import at_limit, is_as_declared, is_at_high
 from lakatos.theories.language.family import find_family
@@ -207,7 +206,7 @@ def example_trial(reading: RunReading, leader: Digest) -> dict[str, Any] | None:
     name, row = favouring[0].experiment, favouring[0].row
     own, other = favouring[0].own, favouring[0].other
     trials = reading.trials(name)
-    option = shown_option(trials.stimuli.take([row]), trials.n_options)
+    option = trials.stimuli.take([row]).last_available(trials.n_options)
     return {
         "experiment": name,
         "picture": Markup(reading.domain.picture(trials.stimuli, row)),

@@ -21,7 +21,6 @@ from lakatos.flows.report.reader import (
     open_reading,
     option_label,
     shortened,
-    shown_option,
 )
 from lakatos.flows.report.theory_facts import favouring_trials
 from lakatos.flows.report.words import words_of
@@ -327,7 +326,7 @@ def _theory(reading: RunReading, digest: Digest) -> str:
 def _option(reading: RunReading, trial: SupportingTrial) -> str:
     """The option whose shares are shown of a trial."""
     trials = reading.trials(trial.experiment)
-    return option_label(reading.domain, shown_option(trials.stimuli, trials.n_options))
+    return option_label(reading.domain, trials.stimuli.last_available(trials.n_options))
 
 
 def _rests_on(n_responses: int, n_people: int, answerers: str, n_units: int | None = None) -> str:
@@ -424,7 +423,7 @@ def _carried(reading: RunReading, record: CampaignConcluded) -> Iterator[Support
     for item in favouring_trials(reading, record.leader, rival)[:MOST_TRIALS]:
         trials = reading.trials(item.experiment)
         counts = trials.totals[item.row]
-        option = shown_option(trials.stimuli, trials.n_options)
+        option = trials.stimuli.last_available(trials.n_options)
         yield SupportingTrial(
             item.experiment,
             item.row + 1,

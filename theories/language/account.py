@@ -61,7 +61,8 @@ LEAST_OFTEN = 0.01
 """Share of trials below which something hardly ever happens."""
 TIMES = {1: "once", 2: "twice in a row"}
 COMPARATIVES = frozenset((
-    "more", "less", "faster", "slower", "sooner", "later", "quicker", "nearer", "further", "above", "below",
+    "more", "less", "higher", "lower", "faster", "slower", "sooner", "later", "quicker", "nearer", "further", "above",
+    "below",
 ))  # fmt: skip
 DEFINITE = frozenset(("what", "the", "a", "an"))
 """Words with which something begins that "it" can stand for."""
@@ -868,8 +869,7 @@ def _mixed(
 ) -> tuple[str, bool]:
     """Both sides of a clause, that of more people first with how many they are, and whether either may have more.
 
-    No share is stated where its interval includes a half, or where the limits of the declared range decide how many
-    people are where.
+    No share is stated where the limits of the declared range decide how many people are where.
     """
     one, other = (
         (clause.clause, clause.opposite_short),
@@ -881,13 +881,12 @@ def _mixed(
     second = one[1] or _contrast(one[0], ASIDE.sub("", other[0]))
     first, second = (_filled(text, "", priors) for text in (one[0], second))
     who, rest, is_even = "some people", "others", False
-    if prior.doubt:
+    if prior.doubt and is_share_learned(prior):
         share, low, high = _share_of_people(clause, prior, priors)
         if above < 0.5:
             share, low, high = 1 - share, 1 - high, 1 - low
-        is_even = is_share_learned(prior) and low <= 0.5 <= high
-        if is_share_learned(prior) and not is_even:
-            who, rest = _people_in_words(share, low, high), "the rest"
+        is_even = low <= 0.5 <= high
+        who, rest = _people_in_words(share, low, high), "the rest"
     if clause.subject:
         return f"for {who}, {clause.subject} {first}, and for {rest}, {second}", is_even
     return f"{who} {first}, and {rest} {second}", is_even

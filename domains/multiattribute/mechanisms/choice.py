@@ -288,8 +288,8 @@ CHOICE = (
     ),
     _choice(
         name="deterministic",
-        clause="choose the product that is ahead, however small its lead, and guess if none is ahead",
-        beside=(CONTRARY, "decide however small the lead is, and guess if no product is ahead"),
+        clause="choose whichever product is ahead, and guess if neither is",
+        beside=(CONTRARY, "guess only if neither product is ahead"),
         code="p = xp.where(xp.abs(evidence) < 1e-9, logistic(bias, xp), (evidence > 0) * 1.0)",
         predictions=({"property": "deterministic"},),
         is_null=True,

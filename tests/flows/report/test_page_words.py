@@ -10,7 +10,7 @@ import pytest
 from lakatos.domains import DOMAINS
 from lakatos.flows.report.family_tree import origin
 from lakatos.flows.report.formats import edits_in_words
-from lakatos.flows.report.reader import option_label, shown_option
+from lakatos.flows.report.reader import option_label
 from lakatos.flows.report.templating import with_minus
 from lakatos.flows.report.words import _SENTENCES, kind_words
 from lakatos.flows.run.summary import _frozen_score
@@ -80,6 +80,6 @@ def test_responses_that_there_were_before_are_assigned_and_nobody_is_recruited(
 
 def test_shares_are_those_of_the_last_option_that_a_trial_offers() -> None:
     scale = DOMAINS["recognition"].space({"categories": 6})
-    option = shown_option(scale, 11)
+    option = scale.last_available(11)
     assert option_label(DOMAINS["recognition"], option) == "3"
-    assert shown_option(DOMAINS["learning"].space({}), 2) == 1
+    assert DOMAINS["learning"].space({}).last_available(2) == 1

@@ -11,6 +11,7 @@ import pytest
 from scipy.special import expit, logsumexp, softmax
 from scipy.stats import binom, norm
 
+from lakatos.domains import DOMAINS
 from lakatos.experiments.task import Stimuli, Trials
 from lakatos.theories.discovery.diagnosis import (
     TheoryPredictions,
@@ -723,6 +724,26 @@ def test_findings_name_the_option_whose_responses_are_compared(n: int, words: st
     trials = replace(trials_of(np.zeros(3, int), np.arange(3), np.zeros(3, int), 3), n_options=n)
     panel = AnswerPanel(ExperimentEvidence(trials, np.full((1, 3, n), 1 / n)), np.zeros(1))
     assert DiagnosisSheet([panel], [], [], {}).option == words
+
+
+def test_responses_are_compared_for_the_last_option_that_a_trial_offers() -> None:
+    scale = DOMAINS["recognition"].space({"categories": 6}).take([0, 1])
+    last = scale.last_available(11)
+    first = int(scale.available(11)[0].argmax())
+    trials = Trials(
+        experiment="e",
+        stimuli=scale,
+        participant=np.array([0, 0, 1, 1]),
+        trial=np.array([0, 1, 0, 1]),
+        response=np.array([last, last, first, last]),
+        count=np.ones(4, dtype=int),
+        n_options=11,
+    )
+    p = scale.available(11) / scale.available(11).sum(axis=1, keepdims=True)
+    panel = AnswerPanel(ExperimentEvidence(trials, p[None]), np.zeros(1))
+    assert panel.option == last < 10
+    assert panel.observed().chosen.tolist() == [[1.0, 2.0]]
+    assert DiagnosisSheet([panel], [], [], {}).predicted == pytest.approx(1 / 6)
 
 
 def test_random_responses_are_added_where_errors_are_too_few_and_removed_where_they_are_too_many() -> (

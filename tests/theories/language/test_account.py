@@ -187,7 +187,9 @@ def test_a_title_that_names_the_opposite_side_turns_too() -> None:
 def test_two_sides_without_a_clear_majority_give_no_name() -> None:
     two_sides = replace(PULL, opposite_label="aversion")
     found = account_of("Sum", [Wording("count"), two_sides], {"pull": learned(0.05, 1.0)})
-    assert found.claim == "People count. Some people like it, and others dislike it."
+    assert found.claim == (
+        "People count. 52% of people (95% interval 35% to 68%) like it, and the rest dislike it."
+    )
     assert found.name == "Sum"
 
 
@@ -565,7 +567,7 @@ def test_a_share_has_the_interval_of_as_many_people_as_its_spread_is_known_from(
     told = tell_clause(PULL, {"pull": learned(0.5, 1.0)}).text
     assert told.startswith("69% of people (95% interval 52% to 83%) like it")
     even = tell_clause(PULL, {"pull": learned(0.05, 1.0)}).text
-    assert even == "some people like it, and others dislike it"
+    assert even.startswith("52% of people (95% interval 35% to 68%) like it, and the rest dislike")
     below = tell_clause(PULL, {"pull": learned(-0.5, 1.0)}).text
     assert below.startswith("69% of people (95% interval 52% to 83%) dislike it")
     nearly = tell_clause(
@@ -930,14 +932,14 @@ def test_an_exponent_or_a_ratio_stands_beside_its_clause_and_no_word_of_strength
     assert tell_clause(curved, {"power": near}).text == "value gains hardly more"
 
 
-def test_two_sides_without_a_clear_majority_are_stated_without_a_share():
+def test_two_sides_without_a_clear_majority_are_stated_with_the_share_and_its_interval():
     subject = replace(PULL, clause="is high", opposite_clause="is low", subject="the criterion")
     prior = {"pull": learned(0.05, 1.0)}
     assert tell_clause(subject, prior).text == (
-        "for some people, the criterion is high, and for others, is low"
+        "for 52% of people (95% interval 35% to 68%), the criterion is high, and for the rest, is low"
     )
     assert account_of("Adding", [Wording("add"), PULL], prior).claim == (
-        "People add. Some people like it, and others dislike it."
+        "People add. 52% of people (95% interval 35% to 68%) like it, and the rest dislike it."
     )
 
 

@@ -79,7 +79,7 @@ def test_people_who_choose_the_worse_product_are_not_said_to_choose_the_better_o
         "choice": "deterministic",
     }
     told = claim("multiattribute", **products, other="contrarians")
-    assert "decide however small the lead is" in told
+    assert "guess only if neither product is ahead" in told
     assert "choose the product that is ahead" not in told
 
 

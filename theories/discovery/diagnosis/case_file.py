@@ -527,15 +527,15 @@ def _illustration(
     # What the leader predicts for each trial, over its people.
     weights = np.exp(leader.log_weights)
     ahead = [
-        np.einsum("d,dt->t", weights, item.probabilities[:, :, -1]) for item in leader.evidence
+        np.einsum("d,dt->t", weights, item.probabilities[:, :, panel.option])
+        for item, panel in zip(leader.evidence, sheet.panels, strict=True)
     ]
 
     # By how much its squared error is smaller, on each trial that was answered.
     gains = []
     for panel, summary, other in zip(sheet.panels, sheet.observed, ahead, strict=True):
         share = summary.chosen[0] / np.maximum(panel.n_answers, 1)
-        of_loser, of_leader = (panel.mean[:, -1] - share) ** 2, (other - share) ** 2
-        gain = of_loser - of_leader
+        gain = (panel.mean[:, panel.option] - share) ** 2 - (other - share) ** 2
         gains.append(np.where(panel.n_answers > 0, gain, -np.inf))
 
     # Mirror images gain the same but for the last digits, which differ between processors: the first is taken.
@@ -543,7 +543,7 @@ def _illustration(
     number = int(np.argmax([gain.max() for gain in rounded]))
     row = int(rounded[number].argmax())
     panel, where = sheet.panels[number], experiments[number]
-    predicted = [f"{value:.0%}" for value in (ahead[number][row], panel.mean[row, -1])]
+    predicted = [f"{value:.0%}" for value in (ahead[number][row], panel.mean[row, panel.option])]
     if predicted[0] == predicted[1]:
         return None
     share = float(sheet.observed[number].chosen[0, row] / panel.n_answers[row])

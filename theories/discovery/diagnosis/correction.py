@@ -64,7 +64,7 @@ def offset(columns: Sequence[Array]) -> Build:
     def build(number: int, panel: AnswerPanel) -> AnswerCells:
         n_trials, n_options = panel.mean.shape
         tilt = np.zeros((n_trials, n_options))
-        tilt[:, -1] = columns[number]
+        tilt[:, panel.option] = columns[number]
         return AnswerCells(np.arange(n_trials), tilt, np.zeros(n_trials), panel.counts)
 
     return build
@@ -101,7 +101,7 @@ def repeat_own(number: int, panel: AnswerPanel) -> AnswerCells:
 def side_drift(number: int, panel: AnswerPanel) -> AnswerCells:
     """Log odds of the last option move from the first half of a person's responses to the second."""
     tilt = np.zeros((3, *panel.mean.shape))
-    tilt[..., -1] = np.array([-1.0, 0.0, 1.0])[:, None]
+    tilt[..., panel.option] = np.array([-1.0, 0.0, 1.0])[:, None]
     return _by_level(panel, panel.half + 1, tilt, np.zeros(3))
 
 

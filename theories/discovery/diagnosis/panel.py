@@ -125,6 +125,8 @@ class AnswerPanel:
         self.log_probabilities = np.log(np.maximum(self.probabilities, TINY))
         self.mean: Array = np.einsum("d,dto->to", np.exp(log_weights), self.probabilities)
         """``(n_trials, n_options)`` predicted shares."""
+        self.option = trials.stimuli.last_available(self.mean.shape[1])
+        """The last option that any trial offers: of two the second, of a scale its last category."""
         self.n_answers: Array = trials.totals.sum(axis=1)
         """``(n_trials,)``."""
         self.index, self.mask, self.response = _sequences(trials) if not self.pooled else _nobody()
@@ -158,7 +160,7 @@ class AnswerPanel:
     def observed(self) -> PanelSummary:
         """Summary of the responses that people gave."""
         if self.pooled:
-            return _pooled(self.counts[:, :, -1])
+            return _pooled(self.counts[:, :, self.option])
         return self.summarise(self.response[None])
 
     def replicas(self, rng: np.random.Generator, n_replicas: int) -> PanelSummary:
@@ -245,14 +247,16 @@ class AnswerPanel:
         n_alike = np.einsum("rpto,rpto->r", counts, counts)
 
         return PanelSummary(
-            chosen=counts[..., -1].sum(axis=1),
+            chosen=counts[..., self.option].sum(axis=1),
             own=own.astype(np.float64),
             agreement=np.einsum("rpto,to->rp", surplus, np.maximum(log_mean, -5.0)),
-            side=surplus[..., -1].sum(axis=2),
+            side=surplus[..., self.option].sum(axis=2),
             sums={
                 "against": is_against.sum(axis=(1, 2)).astype(np.float64),
                 "repeat": np.einsum("rpto,rpto->r", beyond - tendency, follows, dtype=np.float64),
-                "side_drift": np.einsum("rpt,pt->r", beyond[..., -1], self.half, dtype=np.float64),
+                "side_drift": np.einsum(
+                    "rpt,pt->r", beyond[..., self.option], self.half, dtype=np.float64
+                ),
                 "agreement_drift": np.einsum("rpt,pt->r", likeliest, self.half, dtype=np.float64),
                 "discord": (n_pairs - n_alike) / 2,
             },
@@ -288,7 +292,7 @@ class AnswerPanel:
         n_people = self.trials.n_people or int(self.n_answers.max(initial=1))
         weights = np.exp(self.log_weights)
         people = rng.multinomial(n_people, weights / weights.sum(), size=n_replicas) / n_people
-        p = self.probabilities[:, :, -1]
+        p = self.probabilities[:, :, self.option]
         noise = np.sqrt(self.n_answers * (people @ (p * (1 - p)))) * rng.standard_normal(
             (n_replicas, p.shape[1])
         )

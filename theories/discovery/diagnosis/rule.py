@@ -146,7 +146,9 @@ class DiagnosisSheet:
     @property
     def predicted(self) -> Array:
         """``(n_answered,)`` share of the last option."""
-        return np.clip(self.joined([panel.mean[:, -1] for panel in self.panels]), 0.0, 1.0)
+        return np.clip(
+            self.joined([panel.mean[:, panel.option] for panel in self.panels]), 0.0, 1.0
+        )
 
     def sample(self) -> ResidualSample:
         """Residuals of all experiments together, for regressions."""
@@ -155,7 +157,8 @@ class DiagnosisSheet:
         for panel, keep in zip(self.panels, self.answered, strict=True):
             if not panel.pooled and panel.n_people > 1:
                 counts = panel.counts[:, keep]
-                people.append((start, counts[..., -1] - counts.sum(axis=2) * panel.mean[keep, -1]))
+                chosen, mean = counts[..., panel.option], panel.mean[keep, panel.option]
+                people.append((start, chosen - counts.sum(axis=2) * mean))
             start += int(keep.sum())
         chosen = self.joined([item.chosen for item in self.observed])[0]
         simulated = self.joined([item.chosen for item in self.replicas])

@@ -139,13 +139,12 @@ def regretted_trials(
     """
     found = []
     for place, (item, own, other) in enumerate(zip(trials, theory, learner, strict=True)):
-        totals = item.totals
-        n_answers = totals.sum(axis=1)
+        option = item.stimuli.last_available(item.n_options)
+        n_answers = item.totals.sum(axis=1)
         log_ratio = np.log(np.maximum(other, LEAST_SHARE)) - np.log(np.maximum(own, LEAST_SHARE))
         gain, chance = _gain_of_each(item, log_ratio)
         for row in np.flatnonzero((n_answers > 0) & (chance < CHANCE)):
-            share = item.proportions[row, -1]
-            shares = (float(share), float(own[row, -1]), float(other[row, -1]))
+            shares = [float(values[row, option]) for values in (item.proportions, own, other)]
             found.append(RegrettedTrial(place, int(row), *shares, float(gain[row])))
     return sorted(found, key=lambda one: -one.gain)[:MOST_REGRETTED]
 
