@@ -63,7 +63,7 @@ def _roles(
 
 def _renamed(source: AnswerTable, name: str) -> AnswerTable:
     """A table in which a column has the neutral name."""
-    by_column = {
+    by_column: dict[str, Any] = {
         key: {NEUTRAL if own == name else own: value for own, value in getattr(source, key).items()}
         for key in ("marked", "grouped", "questions", "labels")
     }

@@ -18,6 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -55,6 +56,7 @@ from lakatos.experiments.adoption.limits import (
 )
 from lakatos.experiments.adoption.names import CHOICES, words_of
 from lakatos.experiments.adoption.units import KNOWN
+from lakatos.experiments.adoption.workbook import is_old_workbook, write_sheet
 from lakatos.experiments.adoption.z_tree import is_z_tree, read_z_tree
 from lakatos.experiments.errors import TrialsError
 from lakatos.traces.wording import plural
@@ -719,23 +721,40 @@ def _as_text(values: pd.Series) -> pd.api.extensions.ExtensionArray:
     return pd.array([written(value) for value in distinct.tolist()], dtype="str").take(place)
 
 
-def _read_spss(path: Path) -> AnswerTable:
-    """A file of SPSS, its values without their labels."""
+def _read_labelled(path: Path) -> AnswerTable:
+    """A file of SPSS or Stata, its values without their labels."""
     pyreadstat = _optional("pyreadstat", path)
+    is_spss = path.suffix.lower() == ".sav"
+    read = pyreadstat.read_sav if is_spss else pyreadstat.read_dta
+    program = "SPSS" if is_spss else "Stata"
     try:
-        _, about = pyreadstat.read_sav(str(path), metadataonly=True)
+        _, about = read(str(path), metadataonly=True)
+        check_size(path, about.number_rows or 0, about.number_columns or 0)
+        frame, _ = read(str(path), apply_value_formats=False)
+    except TrialsError:
+        raise
     except Exception as error:  # the reader raises errors of its own
-        raise TrialsError(f"{path} is no file of SPSS: {error}.") from None
-    check_size(path, about.number_rows or 0, about.number_columns or 0)
-    try:
-        frame, _ = pyreadstat.read_sav(str(path), apply_value_formats=False)
-    except Exception as error:  # the reader raises errors of its own
-        raise TrialsError(f"{path} is no file of SPSS: {error}.") from None
+        raise TrialsError(f"{path} is no file of {program}: {error}.") from None
     labels = {
         str(column): {whole(str(value)): str(label) for value, label in own.items()}
         for column, own in about.variable_value_labels.items()
     }
     return replace(_of_frame(path.name, frame), labels=labels)
+
+
+def _read_workbook(path: Path) -> AnswerTable:
+    """The only table of a workbook, read as its sheet saved as text would be."""
+    calamine = _optional("python_calamine", path)
+    with TemporaryDirectory() as folder:
+        sheet = Path(folder, f"{path.stem}.csv")
+        notes = write_sheet(path, calamine, written, sheet)
+        found = _read_text(sheet)
+    return replace(found, name=path.name, notes=(*notes, *found.notes))
+
+
+def _read_xls(path: Path) -> AnswerTable:
+    """A workbook of Excel before 2007, or the table of text that other programs give this name."""
+    return _read_workbook(path) if is_old_workbook(path) else _read_text(path)
 
 
 def _read_r(path: Path) -> AnswerTable:
@@ -793,7 +812,7 @@ def _read_folder(path: Path) -> AnswerTable:
         file
         for file in _files_below(path)
         if file.suffix.lower() in READERS
-        and not any(part.startswith(".") for part in file.relative_to(path).parts)
+        and not any(part.startswith((".", "~$")) for part in file.relative_to(path).parts)
     ]
     notes = list[str]()
     files, others = _of_one_kind(path, _own_files(path, there))
@@ -972,9 +991,9 @@ FOLDER_SUFFIXES: Sequence[str] = (".csv", ".tsv")
 PACKED = {".gz", ".zip", ".bz2", ".xz", ".7z", ".tar", ".tgz", ".zst", ".rar"}
 READERS: dict[str, Callable[[Path], AnswerTable]] = {
     ".csv": _read_text, ".tsv": _read_text, ".txt": _read_text, ".dat": _read_text,
-    ".iqdat": _read_text, ".xls": _read_text,
+    ".iqdat": _read_text, ".xls": _read_xls, ".xlsx": _read_workbook, ".ods": _read_workbook,
     ".parquet": _read_parquet, ".pq": _read_parquet,
     ".jsonl": _read_json_lines, ".ndjson": _read_json_lines, ".json": _read_json,
-    ".sav": _read_spss, ".rds": _read_r, ".rdata": _read_r,
+    ".sav": _read_labelled, ".dta": _read_labelled, ".rds": _read_r, ".rdata": _read_r,
 }  # fmt: skip
 """By the end of a file's name."""

@@ -146,7 +146,7 @@ def test_a_folder_is_one_table_with_what_its_names_say(tmp_path: Path) -> None:
         ("a.csv", "a,b\n", "no row of answers"),
         ("a.csv", "", "no row of answers"),
         ("a.csv", b"PK\x03\x04\x00\x00", "is no text"),
-        ("a.xlsx", "x", "are not read"),
+        ("a.xlsm", "x", "are not read"),
         ("a.parquet", "x", "no Parquet"),
         ("a.json", "{", "is no JSON"),
         ("a.json", "[1, 2]", "not an object"),
@@ -172,15 +172,16 @@ def test_words_for_missing_values_are_empty_cells(tmp_path: Path) -> None:
     assert any("NA or NaN are taken as empty" in note for note in table.notes)
 
 
-def test_data_frames_of_r_and_files_of_spss_are_tables(tmp_path: Path) -> None:
+def test_data_frames_of_r_and_files_of_spss_and_stata_are_tables(tmp_path: Path) -> None:
     pyreadr = pytest.importorskip("pyreadr", reason="pip install 'lakatos[formats]'")
     pyreadstat = pytest.importorskip("pyreadstat", reason="pip install 'lakatos[formats]'")
     frame = pd.DataFrame({"who": ["a", "b"], "x": [1.5, None], "n": [1.0, 2.0]})
     pyreadr.write_rds(str(tmp_path / "t.rds"), frame)
     pyreadstat.write_sav(frame, str(tmp_path / "t.sav"))
+    pyreadstat.write_dta(frame, str(tmp_path / "t.dta"))
     frame.to_csv(tmp_path / "t.csv", index=False)
     wanted = {"who": ["a", "b"], "x": ["1.5", ""], "n": ["1", "2"]}
-    for kind in ("rds", "sav"):
+    for kind in ("rds", "sav", "dta"):
         assert read_answers(tmp_path / f"t.{kind}").frame.to_dict("list") == wanted
         (tmp_path / f"bad.{kind}").write_bytes(b"no such file")
         with pytest.raises(TrialsError, match="is no"):

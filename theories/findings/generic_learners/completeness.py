@@ -137,15 +137,23 @@ def regretted_trials(
         learner: The same by a learner that did not see the trial (or the people), so that the theory is at an
             advantage.
     """
-    found = []
+    found = list[RegrettedTrial]()
     for place, (item, own, other) in enumerate(zip(trials, theory, learner, strict=True)):
         option = item.stimuli.last_available(item.n_options)
         n_answers = item.totals.sum(axis=1)
         log_ratio = np.log(np.maximum(other, LEAST_SHARE)) - np.log(np.maximum(own, LEAST_SHARE))
         gain, chance = _gain_of_each(item, log_ratio)
-        for row in np.flatnonzero((n_answers > 0) & (chance < CHANCE)):
-            shares = [float(values[row, option]) for values in (item.proportions, own, other)]
-            found.append(RegrettedTrial(place, int(row), *shares, float(gain[row])))
+        found += [
+            RegrettedTrial(
+                place,
+                int(row),
+                observed=float(item.proportions[row, option]),
+                theory=float(own[row, option]),
+                learner=float(other[row, option]),
+                gain=float(gain[row]),
+            )
+            for row in np.flatnonzero((n_answers > 0) & (chance < CHANCE))
+        ]
     return sorted(found, key=lambda one: -one.gain)[:MOST_REGRETTED]
 
 
