@@ -36,11 +36,11 @@ from pydantic import Field, model_validator
 
 from lakatos.domains.kit.settings import TaskSection
 from lakatos.domains.learning.task import (
-    CUED,
     HIDDEN,
     MOST_CUES,
     MOST_OPTIONS,
     MOST_STEPS,
+    SEEN_IN_SOME,
     SHOWN,
     balanced,
     steps_to_reversal,
@@ -48,7 +48,7 @@ from lakatos.domains.learning.task import (
 
 Array = NDArray[Any]
 MOST_AMOUNTS = 20
-SCHEDULE_ARRAYS = (*SHOWN, *CUED, *HIDDEN, "states", "reward", "value")
+SCHEDULE_ARRAYS = (*SHOWN, *SEEN_IN_SOME, *HIDDEN, "states", "reward", "value")
 """Names that mean something in schedules and in theories that learn."""
 N_SPREADS = 2.0
 """Standard deviations of noise that the range of outcomes covers."""

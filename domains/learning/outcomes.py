@@ -34,6 +34,7 @@ MOST_DEVIATION = 2.5
 MOST_SHOWN = 6
 STEP_ARRAYS = (
     "available", "stage", "block_start", "position", "payoff", "next_state", "cue", "set_size", "go",
+    "has_losses",
 )  # fmt: skip
 """Arrays of a step other than attributes of its options."""
 HOW = (

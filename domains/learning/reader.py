@@ -59,6 +59,7 @@ from lakatos.experiments.adoption.step_cells import (
     OF_LOSSES,
     WITHHELD,
     WON,
+    RewardScale,
     is_loss,
     is_reward_in_words,
     number_of_options,
@@ -88,7 +89,7 @@ def sequence_of_steps(
     columns: AnswerColumns,
     participant: Array,
     domain: Domain,
-    size: float,
+    scale: RewardScale,
     notes: list[str],
 ) -> tuple[Trials, Array]:
     """Answers of people who learn: everybody's steps are numbered in their order.
@@ -99,7 +100,7 @@ def sequence_of_steps(
         columns: What they mean.
         participant: ``(n_rows,)`` number of the person.
         domain: Of the trials.
-        size: What a reward of 1 is in the file; see `size_of_rewards`.
+        scale: Of the rewards of the file.
         notes: What is assumed is added to them.
     """
     check_reward(cells, columns, notes)
@@ -118,7 +119,7 @@ def sequence_of_steps(
         if {SECOND, "stage"} & set(columns.stimulus):
             raise TrialsError(f"{part} can be given of steps with one stage only.")
     if SECOND in columns.stimulus:
-        return _two_stages(name, cells, columns, participant, size, notes)
+        return _two_stages(name, cells, columns, participant, scale, notes)
     game = _games(cells, str(columns.stimulus.get("block_start", "")), participant)
     notes += _parts_that_go_on(cells, columns, participant)
     step, begins = _steps_of_games(game, participant)
@@ -127,7 +128,7 @@ def sequence_of_steps(
         known = domain.cue_names if isinstance(domain, HasCues) else ()
         cue, step, begins, position = _with_cues(cells, columns, participant, game, known, notes)
     n_steps = len(begins)
-    schedule: dict[str, Any] = {"block_start": begins, "cue": cue}
+    schedule: dict[str, Any] = {"block_start": begins, "cue": cue, "losses": scale.has_losses}
     schedule["go"] = (
         domain.go if isinstance(domain, HasCues) else _responding(cells, columns, n_options)
     )
@@ -137,7 +138,7 @@ def sequence_of_steps(
     if PAYOFF in columns.stimulus:
         payoff = np.zeros((n_steps, N_STATES if cue is None else int(cue.max()) + 1, n_options))
         payoff[:] = _payoffs(cells, columns.stimulus[PAYOFF], n_options, step, n_steps)[:, None]
-        payoff /= size
+        payoff = scale.of(payoff)
     made = steps(n_steps, n_options, payoff=payoff, **schedule).arrays
     stimuli = Stimuli(
         dict(made)
@@ -157,7 +158,7 @@ def sequence_of_steps(
     for key, column in columns.feedback.items():
         feedback[key] = rewards(cells, column, notes)
     _check_direction_of_reward(cells, columns, feedback["reward"], participant, notes)
-    feedback["reward"] = (feedback["reward"] / size).round(12)
+    feedback["reward"] = scale.of(feedback["reward"])
     if payoff is not None:
         paid = payoff[step, 0, chosen]
         cells.refuse(
@@ -313,7 +314,7 @@ def _two_stages(
     cells: RowCells,
     columns: AnswerColumns,
     participant: Array,
-    size: float,
+    scale: RewardScale,
     notes: list[str],
 ) -> tuple[Trials, Array]:
     """Responses of the two-step task, of which each row is a trial: two choices, the state between them, the reward.
@@ -343,7 +344,7 @@ def _two_stages(
     notes.append(f"{state}: {states[0]} is the first and {states[1]} the second state")
     first = chosen_options(cells, columns)
     then = _second_choices(cells, columns, second, state)
-    gained = (rewards(cells, columns.feedback["reward"], notes) / size).round(12)
+    gained = scale.of(rewards(cells, columns.feedback["reward"], notes))
     rows = zip(
         first.tolist(),
         [1 + states.index(cell) for cell in texts],
@@ -354,7 +355,9 @@ def _two_stages(
     people: list[list[Any]] = [[] for _ in range(int(participant.max()) + 1)]
     for who, trial in zip(participant.tolist(), rows, strict=True):
         people[who].append(trial)
-    return two_step_trials(name, people), np.repeat(np.arange(len(first)), 2)
+    return two_step_trials(name, people, losses=scale.has_losses), np.repeat(
+        np.arange(len(first)), 2
+    )
 
 
 def _with_states_apart(

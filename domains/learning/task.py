@@ -43,8 +43,8 @@ N_GO_CUES = 4
 MOST_STEPS = 2000
 SHOWN = ("available", "stage", "block_start", "position")
 """Arrays that people see; the others are what would follow."""
-CUED = ("cue", "set_size", "go")
-"""Arrays that people see where there are cues, or where one option is to withhold a response; each ``(n_steps,)``."""
+SEEN_IN_SOME = ("cue", "set_size", "go", "has_losses")
+"""Arrays that people see where there are cues, an option to withhold a response, or losses; each ``(n_steps,)``."""
 HIDDEN = ("payoff", "next_state")
 TwoStepTrial = tuple[int, int, int, int]
 """First pick, state it led to (1 or 2), second pick, reward."""
@@ -146,6 +146,7 @@ def steps(
     next_state: Array | None = None,
     cue: Array | None = None,
     go: int = 0,
+    losses: bool = False,
 ) -> Stimuli:
     """A schedule; what would follow is 0 where it is not known, as in archives.
 
@@ -158,6 +159,7 @@ def steps(
         next_state: ``(n_steps, n_states, n_options)`` where each choice leads.
         cue: ``(n_steps,)`` from 0; none where there is one.
         go: 1 if the second option is to respond and the first to withhold a response, -1 the other way round.
+        losses: Whether rewards are gains and losses, between -1 and 1.
     """
     first = (np.arange(n_steps) == 0).astype(np.float64)
     n_states = N_STATES if cue is None else int(np.max(cue)) + 1
@@ -177,6 +179,7 @@ def steps(
         }
     )
     added = {"go": np.full(n_steps, float(go))} if go else {}
+    added |= {"has_losses": np.ones(n_steps)} if losses else {}
     if cue is not None:
         added |= {"cue": np.asarray(cue, dtype=np.float64), "set_size": _set_sizes(found, cue)}
     return Stimuli(dict(found.arrays) | added)
@@ -282,6 +285,8 @@ def two_step_trials(
     experiment: str,
     people: Sequence[Sequence[TwoStepTrial]],
     attributes: Mapping[str, Array] | None = None,
+    *,
+    losses: bool = False,
 ) -> Trials:
     """Published answers to the two-step task, person by person; what other picks would have done is not known."""
     n_steps = 2 * max(map(len, people))
@@ -291,7 +296,7 @@ def two_step_trials(
     nothing = np.zeros(len(table))
     return Trials(
         experiment=experiment,
-        stimuli=steps(n_steps, 2, stage=np.arange(n_steps) % 2),
+        stimuli=steps(n_steps, 2, stage=np.arange(n_steps) % 2, losses=losses),
         participant=np.repeat(np.arange(len(people)), lengths),
         trial=np.concatenate([np.arange(length) for length in lengths]),
         response=response,
@@ -356,12 +361,13 @@ class LearningDomain:
         """The arrays that people see, and the state that they are in."""
         n_sequences, n_states = arrays["payoff"].shape[:2]
         here = np.zeros((1, n_sequences))
-        seen = {name: arrays[name] for name in (*SHOWN, *CUED) if name in arrays}
+        seen = {name: arrays[name] for name in (*SHOWN, *SEEN_IN_SOME) if name in arrays}
         if "cue" in arrays:
             here = here + arrays["cue"]
         elif "next_state" in before:
             here = before["next_state"] * (arrays["stage"] > 0)
-        usual = {"set_size": np.ones((1, n_sequences)), "go": np.zeros((1, n_sequences))}
+        none = np.zeros((1, n_sequences))
+        usual = {"set_size": none + 1, "go": none, "has_losses": none}
         states = np.tile(np.arange(n_states, dtype=np.float64), (1, n_sequences, 1))
         return usual | seen | {"state": here, "states": states}
 
@@ -419,7 +425,7 @@ class LearningDomain:
 
     def check(self, stimuli: Stimuli) -> None:
         """Raise `StimuliError` naming the first step that no schedule can have."""
-        names = (*SHOWN, *(name for name in CUED if name in stimuli.arrays), *HIDDEN)
+        names = (*SHOWN, *(name for name in SEEN_IN_SOME if name in stimuli.arrays), *HIDDEN)
         if set(stimuli.arrays) != set(names):
             raise StimuliError(
                 f"schedules have the arrays {', '.join(names)}, not {', '.join(sorted(stimuli.arrays))}."

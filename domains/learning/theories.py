@@ -73,9 +73,9 @@ EXPECTATION = (
     Mechanism(
         slot="expectation",
         name="even",
-        start=f'state["value"] = 0.5 + {TABLE}',
+        start=f'state["value"] = 0.5 * (1 - trials["has_losses"])[..., None, None] + {TABLE}',
         wording=Wording(
-            clause="initially expect every option to pay half of the time",
+            clause="initially expect every option to pay half of the time, or neither gain nor loss",
             taken_for_granted=True,
         ),
         source="Rescorla & Wagner (1972), in Classical Conditioning II, 64-99; Sutton & Barto (2018).",
@@ -254,7 +254,7 @@ state["value"] = state["value"] + fade * (start(parameters, trials, xp)["value"]
         name="what would have been",
         learn="""
 left = here[..., None] * ((1 - response) * trials["available"])[..., None, :]
-imagined = ((1 - reward) * paid)[..., None, None] - state["value"] * paid[..., None, None]
+imagined = ((1 - trials["has_losses"] - reward) * paid)[..., None, None] - state["value"] * paid[..., None, None]
 state["value"] = state["value"] + left * parameters["fictive_rate"][..., None, None] * imagined
 """,
         parameters={

@@ -25,6 +25,7 @@ from lakatos.experiments.adoption.recognised import missed_cells
 from lakatos.experiments.adoption.row_cells import RowCells, read_part, whole_numbers
 from lakatos.experiments.adoption.row_words import rows_named
 from lakatos.experiments.adoption.signatures import ColumnSignature, TableSignature
+from lakatos.experiments.adoption.step_cells import RewardScale
 from lakatos.experiments.adoption.tables import numbers_of
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.task import Domain, Stimuli, Trials
@@ -146,7 +147,7 @@ def decisions_of_balloons(
     columns: AnswerColumns,
     participant: Array,
     domain: Domain,
-    size: float,
+    scale: RewardScale,
     notes: list[str],
 ) -> tuple[Trials, Array]:
     """Decisions of an experiment, and the place of the row that each is of; see `StimulusLayout.from_steps`.

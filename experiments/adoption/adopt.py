@@ -107,8 +107,9 @@ from lakatos.experiments.adoption.side_columns import (
 )
 from lakatos.experiments.adoption.signatures import begins_anew, table_signature
 from lakatos.experiments.adoption.step_cells import (
+    RewardScale,
     number_of_options,
-    size_of_rewards,
+    scale_of_rewards,
     with_withheld,
 )
 from lakatos.experiments.adoption.tables import (
@@ -519,7 +520,7 @@ def _experiments(
     if participant is not None and not kind and (has_places(domain) or domain.sequential):
         check_crossed(cells, columns, participant, notes)
     _check_zeros(cells, columns, domain, notes)
-    size = size_of_rewards(cells, columns, domain, notes)
+    reward_scale = scale_of_rewards(cells, columns, domain, notes)
     frame, name_of = cells.frame, columns.experiment
     groups = cells.text(name_of) if name_of else np.full(len(frame), ALL)
     found, people, used, is_ordered = [], [], [], True
@@ -527,7 +528,9 @@ def _experiments(
         own = cells.of(frame[groups == name])
         known = {} if columns.is_pooled else _known_of_people(own, columns, notes)
         own, is_known = _in_order(name or ALL, own, columns, domain, notes)
-        trials, rows = _experiment(name or ALL, own, columns, domain, notes, size, unused, kind)
+        trials, rows = _experiment(
+            name or ALL, own, columns, domain, notes, reward_scale, unused, kind
+        )
         is_ordered &= is_known
         used.append(rows)
         attributes = {attribute: np.array(distinct) for attribute, distinct in known.items()}
@@ -833,13 +836,13 @@ def _experiment(
     columns: AnswerColumns,
     domain: Domain,
     notes: list[str],
-    size: float,
+    reward_scale: RewardScale,
     unused: RowsLeftOut,
     kind: str,
 ) -> tuple[Trials, Array]:
     """The rows of one experiment, in order, as trials and answers, and the places of those that are answers.
 
-    Rewards are shares of their ``size`` in all experiments; a ``kind`` is the property by which responses name options.
+    Rewards have one scale in all experiments; a ``kind`` is the property by which responses name options.
     """
     if columns.is_pooled:
         return _counted(name, cells, columns, domain, kind), cells.frame.index.to_numpy()
@@ -849,7 +852,7 @@ def _experiment(
     if layout.from_steps:
         try:
             trials, row = layout.from_steps(
-                name, cells, columns, participant, domain, size, found_notes
+                name, cells, columns, participant, domain, reward_scale, found_notes
             )
         except StimuliError as error:
             step = np.concatenate([np.arange(n) for n in np.bincount(participant)])

@@ -1,10 +1,10 @@
-"""What a file says about steps of a schedule: how many options there are, and how large rewards are."""
+"""What a file says about steps of a schedule: how many options there are, and the scale of their rewards."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -135,23 +135,40 @@ def outcome_of_choice(
     return ""
 
 
-def size_of_rewards(
-    cells: RowCells, columns: AnswerColumns, domain: Domain, notes: list[str]
-) -> float:
-    """The largest reward or loss of a file, which stands for 1, so that theories do not depend on the unit of rewards.
+@dataclass(frozen=True)
+class RewardScale:
+    """The rewards of a file."""
 
-    Declared tasks say the range of their outcomes; there it is 1.
+    size: float = 1.0
+    """The largest reward or loss, which stands for 1."""
+    has_losses: bool = False
+    """Whether some rewards are below 0, so that participants expect 0 at first, and not half of the largest reward."""
+
+    def of(self, rewards: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Rewards as shares of the largest one."""
+        return (rewards / self.size).round(12)
+
+
+def scale_of_rewards(
+    cells: RowCells, columns: AnswerColumns, domain: Domain, notes: list[str]
+) -> RewardScale:
+    """The scale of a file's rewards, so that theories do not depend on their unit.
+
+    Declared tasks state the range of their outcomes; there rewards stay as they are.
     """
     column = columns.feedback.get("reward", "")
     if not counts_options(domain) or not column:
-        return 1.0
-    size = float(np.abs(rewards(cells, column, [])).max(initial=0.0))
-    if size in (0.0, 1.0):
-        return 1.0
-    notes.append(
-        f"{column}: rewards are divided by {size:g}, the largest one, so that theories do not depend on their unit"
-    )
-    return size
+        return RewardScale()
+    found = rewards(cells, column, [])
+    size = float(np.abs(found).max(initial=0.0)) or 1.0
+    if size != 1.0:
+        notes.append(
+            f"{column}: rewards are divided by {size:g}, the largest one, so that theories do not depend on their unit"
+        )
+    has_losses = bool(found.min(initial=0.0) < 0)
+    if has_losses:
+        notes.append(f"{column}: some rewards are losses, so expectations begin at 0")
+    return RewardScale(size, has_losses)
 
 
 def number_of_options(columns: AnswerColumns, domain: Domain) -> int:

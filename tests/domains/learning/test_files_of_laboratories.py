@@ -145,3 +145,35 @@ def test_choices_of_two_stages_are_stimuli_and_not_the_places_of_keys() -> None:
     (trials,) = read(frame).trials
     choices = np.stack([first, second], axis=1) - 1
     assert trials.response.reshape(-1, 2).tolist() == choices.tolist()
+
+
+def two_options(rewards: np.ndarray) -> pd.DataFrame:
+    """Participants who stay with an option after more than the mean reward."""
+    rng = np.random.default_rng(8)
+    stays = (rewards > rewards.mean()) | (rng.random(len(rewards)) < 0.3)
+    choice = np.cumsum(~np.roll(stays, 1)) % 2
+    return pd.DataFrame(
+        {
+            "subject": np.repeat(np.arange(4), len(rewards) // 4),
+            "trial": np.tile(np.arange(1, len(rewards) // 4 + 1), 4),
+            "choice": choice + 1,
+            "reward": rewards,
+        }
+    )
+
+
+def test_expectations_begin_at_zero_where_rewards_are_gains_and_losses() -> None:
+    points = np.random.default_rng(4).integers(-30, 31, 240)
+    points[7] = -40
+    found = read(two_options(points))
+    assert found.trials[0].feedback["reward"] == pytest.approx(points / 40)
+    assert "reward: some rewards are losses, so expectations begin at 0" in found.notes
+    assert found.trials[0].stimuli["has_losses"].all()
+
+
+def test_rewards_without_losses_are_expected_to_be_half_of_the_largest_one() -> None:
+    points = np.random.default_rng(4).integers(0, 31, 240)
+    (trials,) = read(two_options(points)).trials
+    assert trials.feedback["reward"] == pytest.approx(points / 30)
+    assert "has_losses" not in trials.stimuli.arrays
+

@@ -105,6 +105,21 @@ def test_rescorla_wagner(sandbox):
     )
 
 
+def test_values_begin_at_zero_where_there_are_losses(sandbox):
+    parameters = {"rate": 0.5, "sensitivity": 2.0, "lapse": 0.0}
+    p = walk(sandbox, "rescorla_wagner", parameters, [0, 0, 1], [-1, 0.5, 1], losses=True)
+    values = [(0.0, 0.0), (-0.5, 0.0), (0.0, 0.0)]
+    assert p[:, 1] == pytest.approx([logistic(2 * (b - a)) for a, b in values])
+
+
+def test_the_opposite_of_a_loss_is_as_large_a_gain(sandbox):
+    base = FAMILY.seeds["rescorla_wagner"][1]
+    imagined = Composition({**base.slots, "others": ("what would have been",)})
+    parameters = {"rate": 0.5, "sensitivity": 2.0, "lapse": 0.0, "fictive_rate": 0.25}
+    p = walk(sandbox, imagined, parameters, [0, 0], [-1, 0.5], losses=True)
+    assert p[1, 1] == pytest.approx(logistic(2 * (0.25 + 0.5)))
+
+
 def test_two_rates_are_used_for_good_and_bad_surprises(sandbox):
     p = walk(
         sandbox, "two_rates", {"rate_up": 0.6, "rate_down": 0.1, "sensitivity": 2.0}, [1, 1, 0], [1, 0, 0]
