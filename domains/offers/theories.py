@@ -316,7 +316,7 @@ ATTENTION = (
             unit=LOG_ODDS,
             feature="no_contract_difference",
             label="freedom",
-            opposite_label="contracts",
+            opposite_label="contract seeking",
         ),
         repairs=CONTRACT,
         source="Brehm (1966), A theory of psychological reactance (freedom; the form is the project's)",

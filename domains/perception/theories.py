@@ -105,14 +105,14 @@ LEAN = (
         """,
         parameters={"key_bias": normal(0.0, 0.15, 0.8, HALF, "start towards the second response")},
         wording=Wording(
-            clause="{much}favour the second response before stimulus onset",
-            clause_short="the second",
-            opposite_clause="{much}favour the first response before stimulus onset",
-            opposite_short="the first",
+            clause="{much}begin nearer to the bound of the second response",
+            clause_short="that of the second",
+            opposite_clause="{much}begin nearer to the bound of the first response",
+            opposite_short="that of the first",
             parameter="key_bias",
             unit=0.1,
-            label="second responses",
-            opposite_label="first responses",
+            label="second-response bias",
+            opposite_label="first-response bias",
         ),
         repairs=("side",),
         breaks=("sides",),
@@ -425,7 +425,7 @@ LAPSE = (
 )
 
 HEADS = (
-    (("process:diffusion", "evidence:any strength"), "Diffusion whatever the strength"),
+    (("process:diffusion", "evidence:any strength"), "Diffusion with constant drift"),
     (("process:diffusion", "patience"), "Diffusion with collapsing bounds"),
     (("process:diffusion", "variability"), "Diffusion with variability"),
     (("process:diffusion",), "Diffusion"),
@@ -486,7 +486,7 @@ SEEDS: Mapping[str, tuple[str, Composition]] = {
     "biased_evidence": ("Diffusion with biased evidence", _composition(lean="one category")),
     "urgency": ("Diffusion with urgency", _composition(patience="falling at first")),
     "lognormal_race": ("Log-normal race", _composition("a log-normal race")),
-    "same_rate": ("Diffusion whatever the strength", _composition(evidence="any strength")),
+    "same_rate": ("Diffusion with constant drift", _composition(evidence="any strength")),
 }
 
 FAMILY = Family("perception", GRAMMAR, SEEDS)

@@ -80,8 +80,11 @@ MIDDLE = "middle 80% of people"
 """The people between the ends of a range."""
 INTERVALS = "95% interval in brackets"
 """Stands beside the first value that has an interval."""
-UNSURE = "possibly"
+UNSURE = "may"
 """Stands before a side that the data do not show to be that of the median person."""
+INFINITIVES = {"are": "be", "is": "be", "has": "have"}
+NO_DIRECTION = "no common direction is established: "
+"""Stands before shares of people on two sides if either may have more of them."""
 MOSTLY = "most people"
 """Of whom a side is true if the range beside it has people on both sides."""
 OTHER_CHOICES = "their other choices show that"
@@ -420,10 +423,12 @@ def labels_in_order(head: str, clauses: Sequence[StatedClause]) -> list[str]:
     """Labels of what is told: first of what is true of most people, and of this the strongest first.
 
     Left out are those that say again what the form's name says, those of clauses that the claim does not state, and
-    those of two sides without a clear majority.
+    those of which the data do not show the side.
     """
     words = _words_and_parts(head)
-    stated = [item for item in _stated(clauses) if not (item.is_detail or item.is_even)]
+    stated = [
+        item for item in _stated(clauses) if not (item.is_detail or item.is_even or item.is_unsure)
+    ]
     strong = [item for item in stated if not words & _words_of_labels(item)]
     strong.sort(key=lambda item: (item.of_some, -item.size))
     return list(dict.fromkeys(filter(None, map(label_of, strong))))
@@ -712,7 +717,7 @@ def _tell_settled(
     limit = at_limit(prior)
     is_unsure = is_strong and not mixed and _is_unsure(clause, prior, pooled=pooled)
     if is_unsure:
-        text = f"{UNSURE} {text}"
+        text = _unsure(text, is_singular=bool(clause.subject))
     elif is_strong and not mixed and not pooled and _has_both_sides(clause, prior, direction):
         mixed = True
         text = f"for {MOSTLY}, {clause.subject} {text}" if clause.subject else f"{MOSTLY} {text}"
@@ -727,6 +732,18 @@ def _tell_settled(
         is_unsure=is_unsure,
         is_even=even,
     )
+
+
+def _unsure(text: str, *, is_singular: bool) -> str:
+    """A clause as something that may be so."""
+    words = text.split(" ")
+    place = 1 if words[0].endswith("ly") else 0
+    verb = words[place]
+    if verb in INFINITIVES:
+        words[place] = INFINITIVES[verb]
+    elif is_singular:
+        words[place] = f"{verb[:-3]}y" if verb.endswith("ies") else verb.removesuffix("s")
+    return f"{UNSURE} {' '.join(words)}"
 
 
 def _is_unsure(clause: Wording, prior: Prior, *, pooled: bool) -> bool:
@@ -887,9 +904,10 @@ def _mixed(
             share, low, high = 1 - share, 1 - high, 1 - low
         is_even = low <= 0.5 <= high
         who, rest = _people_in_words(share, low, high), "the rest"
+    before = NO_DIRECTION if is_even else ""
     if clause.subject:
-        return f"for {who}, {clause.subject} {first}, and for {rest}, {second}", is_even
-    return f"{who} {first}, and {rest} {second}", is_even
+        return f"{before}for {who}, {clause.subject} {first}, and for {rest}, {second}", is_even
+    return f"{before}{who} {first}, and {rest} {second}", is_even
 
 
 def _share_of_people(

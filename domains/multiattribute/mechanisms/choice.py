@@ -323,7 +323,7 @@ CHOICE = (
     ),
     _choice(
         name="first_reason_drawn",
-        clause="sample one reason in proportion to its weight and decide by it",
+        clause="sample one cue in proportion to its weight and decide by it",
         code=f"{LOG_SHARES}\np = logistic(log_shares + bias, xp)",
         repairs=("extremeness",),
         rests_on=SHARES,

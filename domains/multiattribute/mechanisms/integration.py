@@ -22,7 +22,7 @@ def _integration(*, code: str, **more: Any) -> Mechanism:
 INTEGRATION = (
     _integration(
         name="sum",
-        clause="add up all reasons",
+        clause="sum over all cues",
         code="evidence = (weight * difference).sum(axis=-1)",
         source="Payne, Bettman & Johnson (1993), The Adaptive Decision Maker.",
     ),
@@ -48,8 +48,8 @@ INTEGRATION = (
     _integration(
         name="noisy_reasons",
         clause=(
-            "add up all reasons, with noise in each, so that a lead counts relative to the "
-            "strength of all reasons"
+            "sum over all cues, with noise in each, so that a lead counts relative to the "
+            "strength of all cues"
         ),
         code="reasons = weight * difference\n"
         "evidence = reasons.sum(axis=-1) / xp.maximum(xp.sqrt((reasons**2).sum(axis=-1)), 1e-9)",

@@ -176,4 +176,3 @@ def test_rewards_without_losses_are_expected_to_be_half_of_the_largest_one() -> 
     (trials,) = read(two_options(points)).trials
     assert trials.feedback["reward"] == pytest.approx(points / 30)
     assert "has_losses" not in trials.stimuli.arrays
-

@@ -21,7 +21,7 @@ def test_a_default_that_no_later_mechanism_uses_is_not_stated() -> None:
 
 def test_a_sum_of_reasons_is_not_stated_beside_a_choice_that_samples_them() -> None:
     claim = claim_of("multiattribute", "Elimination by aspects")
-    assert "sample one reason in proportion to its weight and decide by it" in claim
+    assert "sample one cue in proportion to its weight and decide by it" in claim
     assert "balance the reasons" not in claim
     walk = claim_of("multiattribute", "Random walk between two bounds")
     assert "until the lead of one product reaches a threshold." in walk
