@@ -280,7 +280,8 @@ def _refuse_other_numbers(name: str, column: str, texts: Array) -> None:
     shares = shares[(shares > MOST_WRONG_CODES).to_numpy()]
     is_number = numbers_of(pd.Series(shares.index, dtype="str")).notna().to_numpy()
     numbers = sorted(map(str, shares.index[is_number]))
-    if not numbers or (is_number.all() and set(numbers) <= set(CONGRUENCE)):
+    is_known = set(numbers) <= set(CONGRUENCE) or _counts_from_1(column, set(numbers))
+    if not numbers or (is_number.all() and is_known):
         return
     raise TrialsError(
         f"{name}: {column} holds {in_a_list(numbers)}{'' if is_number.all() else ' beside words'}, whose meaning is "
@@ -302,6 +303,17 @@ def _congruence_code(
     Raises:
         TrialsError: The cells are 0 and 1, and the column's name does not say which of them is congruent.
     """
+    if _counts_from_1(column, distinct):
+        harder, why = slower()
+        if harder == "2":
+            notes.append(f"{column}: 1 is taken for congruent and 2 for incongruent. {why}")
+            return {"1": 1.0, "2": -1.0}
+        code = {"1": "incongruent", "2": "congruent"} if harder else {"1": "WORD", "2": "WORD"}
+        raise TrialsError(
+            f"{name}: {column} says 1 and 2, and no name says which is congruent. {why}: --column "
+            f"{_recoded(column, code)}{'' if harder else ', each WORD congruent or incongruent'} "
+            "(participants.columns.recode in a study)."
+        )
     if not distinct <= set(YES_OR_NO):
         known = {cell: said_of_distractor(cell) for cell in distinct}
         return {**CONGRUENCE, **{cell: sign for cell, sign in known.items() if sign is not None}}
@@ -321,6 +333,11 @@ def _congruence_code(
         f"{column}: 1 is {'in' * (sign < 0)}congruent and 0 is {'in' * (sign > 0)}congruent"
     )
     return {cell: sign if value else -sign for cell, value in YES_OR_NO.items()}
+
+
+def _counts_from_1(column: str, distinct: set[str]) -> bool:
+    """Whether a column that is called congruency or the like says 1 and 2, as scripts of Inquisit do."""
+    return bool(set(words_of(column)) & SAME) and distinct == {"1", "2"}
 
 
 def _recoded(column: str, words: Mapping[str, str]) -> str:
@@ -468,7 +485,7 @@ def _guessed_congruence(frame: pd.DataFrame, words: Mapping[str, set[str]]) -> A
     """The column whose name or cells tell of conflict, or those of target and distractor; empty if there are none."""
     for name, own_words in words.items():
         cells = set(folded(frame[name].unique())) - {""}
-        if _are_opposites(cells):
+        if _are_opposites(cells) or _counts_from_1(name, cells):
             return name
         if len(cells) < 2 or not cells <= {*CONGRUENCE, *YES_OR_NO}:
             continue

@@ -63,7 +63,41 @@ def recognise(table: TableSignature) -> Reading | None:
     """Two divisions of money between oneself and another one; or an offer out of a sum, which is taken or refused."""
     numbers = [item for item in table.numbers() if not item.words & NO_MONEY]
     numbers = [item for item in numbers if item.name != table.response]
-    return _matrix(table, numbers) or _divisions(numbers) or _offer(table, numbers)
+    found = _dilemma(table) or _matrix(table, numbers)
+    return found or _divisions(numbers) or _offer(table, numbers)
+
+
+COOPERATES, DEFECTS = {"c", "coop", "cooperate", "cooperation"}, {"d", "defect", "defection"}
+"""Cells of choices in a prisoner's dilemma."""
+
+
+def _dilemma(table: TableSignature) -> Reading | None:
+    """Payoffs of dilemmas by their letters: temptation, reward, punishment and sucker's payoff; and who cooperated."""
+    named = {name.upper(): name for name, own in table.columns.items() if own.is_number}
+    if not {"T", "R", "P", "S"} <= set(named):
+        return None
+    t, r, p, s = (named[letter] for letter in "TRPS")
+    codes = {
+        item.name: {cell: int(cell.casefold() in DEFECTS) for cell in item.distinct}
+        for item in table.free
+        if len(item.distinct) == 2
+        and all(
+            {cell.casefold() for cell in item.distinct} & kind for kind in (COOPERATES, DEFECTS)
+        )
+        and not item.words & OTHER
+    }
+    if not codes:
+        return None
+    stimulus = {"own": [[r, s], [t, p]], "other": [[r, t], [s, p]]}
+    note = (
+        f"{t}, {r}, {p}, {s} are taken for payoffs of a dilemma; the first option is to cooperate"
+    )
+    if len(codes) > 1:
+        options = " or ".join(f"--column response={name}" for name in codes)
+        question = f"several columns say who cooperated; say which holds the responses: {options}"
+        return Reading(stimulus, (t, r, p, s), notes=(note,), questions=(question,))
+    ((response, code),) = codes.items()
+    return Reading(stimulus, (t, r, p, s), response=response, responses=code, notes=(note,))
 
 
 def _matrix(table: TableSignature, numbers: Sequence[ColumnSignature]) -> Reading | None:

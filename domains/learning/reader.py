@@ -49,6 +49,7 @@ from lakatos.experiments.adoption.signatures import (
     counterparts,
     is_clock,
     is_function_of,
+    is_one_to_one,
     is_running_sum,
     ranks_rows,
     stays_after_reward,
@@ -716,7 +717,7 @@ AVOIDED = 4.0
 
 def recognise(table: TableSignature) -> Reading | None:
     """A choice and what followed it, and no number besides that could describe the options."""
-    table = _with_outcome_of_choice(table)
+    table = _with_outcome_of_choice(_steps(table))
     named_response = table.columns.get(table.response)
     found = _recognised_prediction(table) or _recognised_choices(table)
     if found is None or (CUE in found.stimulus and "block_start" not in found.stimulus):
@@ -735,6 +736,17 @@ def recognise(table: TableSignature) -> Reading | None:
             )
             return replace(found, stimulus={**found.stimulus, GO: "?"}, notes=(*found.notes, note))
     return None
+
+
+FEWEST_SCREENS = 0.3
+"""Share of rows without a choice and a reward from which on they are other screens, and no missed responses."""
+
+
+def _steps(table: TableSignature) -> TableSignature:
+    """The rows with a choice or a reward, where many others show something else, such as feedback."""
+    told = [item.name for item in table.free if item.words & (CHOICES | REWARDS)]
+    steps = table.where_filled(told)
+    return steps if len(steps.person) <= (1 - FEWEST_SCREENS) * len(table.person) else table
 
 
 def _learned_anew(table: TableSignature) -> Reading | None:
@@ -825,10 +837,17 @@ def _with_outcome_of_choice(table: TableSignature) -> TableSignature:
                 for name, own in table.columns.items()
                 if name not in expression.columns[1:]
             }
-            return replace(
-                table, columns=kept | {found: ColumnSignature(found, cells)}, response=choice.name
-            )
+            outcome = ColumnSignature(found, cells.astype(str).where(cells.notna(), ""))
+            if not any(_are_alike(own.values, outcome.values) for own in kept.values()):
+                kept[found] = outcome  # no column says it in one
+            return replace(table, columns=kept, response=choice.name)
     return table
+
+
+def _are_alike(one: Array, other: Array) -> bool:
+    """Whether two columns hold the same numbers wherever both hold one."""
+    known = np.isfinite(one) & np.isfinite(other)
+    return bool(known.mean() > 0.5) and bool((one == other)[known].mean() >= NEARLY_ALL)
 
 
 def _recognised_choices(table: TableSignature) -> Reading | None:
@@ -869,6 +888,9 @@ def _recognised_choices(table: TableSignature) -> Reading | None:
             chosen = repeating
         if not chosen:
             return None
+        if len(chosen) > 1 and all(is_one_to_one(chosen[0], item) for item in chosen[1:]):
+            # several codes of one choice
+            chosen = sorted(chosen, key=lambda item: table.named.get(item.name) != "response")[:1]
         if len(chosen) > 1:
             options = " or ".join(f"--column response={item.name}" for item in chosen[:4])
             question = f"several columns may hold the choices; say which: {options}"
@@ -1340,8 +1362,9 @@ def _recognised_prediction(table: TableSignature) -> Reading | None:
     is_predicted = any(item.words & PREDICTIONS for item in choices)
     if not 0 < same.mean() < 1 or (same.mean() > by_chance + FORESEEN and not is_predicted):
         return None  # what was seen and what was said of it
+    no_property = NO_PROPERTY | SCHEDULES
     rest = [
-        item for item in table.numbers() if item not in choices and not item.words & NO_PROPERTY
+        item for item in table.numbers() if item not in choices and not item.words & no_property
     ]
     if rest:
         return None

@@ -220,8 +220,11 @@ def recognise(table: TableSignature) -> Reading | None:
         return reading
     named = [item for item in columns if _is_strength(item)]
     words = [item for item in columns if _is_word_or_not(item)]
-    if len(named) != 1 and not (words and not named):
+    is_of_factors = not named and {"S", "R"} <= set(table.columns)
+    if len(named) != 1 and not (words and not named) and not is_of_factors:
         return None
+    if is_of_factors and not table.response:
+        table = replace(table, response="R")  # files of EMC2 and DMC name stimulus and response so
     stimulus: dict[str, Any] = {"strength": named[0].name} if named else {}
     shown = tuple(item.name for item in (*named, *words[:1]))
     judged = judged_accuracy(table)

@@ -27,6 +27,7 @@ from lakatos.experiments.adoption.option_code import ACCEPT, REJECT
 from lakatos.experiments.adoption.recognised import accepts, completed
 from lakatos.experiments.adoption.signatures import (
     ITEMS,
+    NEARLY_ALL,
     PARTS_OF_NAMES,
     ColumnSignature,
     TableSignature,
@@ -319,7 +320,18 @@ def recognise(table: TableSignature) -> Reading | None:
     if any(item.words & CHANCE_WORDS for item in table.constants()):
         return _recognised(table, [*table.numbers(), *table.constants()])
     found = _recognised(table, table.numbers())
-    return found or _recognised(table, [*table.numbers(), *table.constants()])
+    found = found or _recognised(table, [*table.numbers(), *table.constants()])
+    numbers = table.numbers()
+    offered = [item for item in numbers if not _is_drawn(item, numbers)]
+    return found or (_recognised(table, offered) if len(offered) < len(numbers) else None)
+
+
+def _is_drawn(item: ColumnSignature, numbers: Sequence[ColumnSignature]) -> bool:
+    """Whether a column says in each row what one of several others says, as one of what came of gambles does."""
+    same = [item.values == other.values for other in numbers if other is not item]
+    shares = [own.mean() for own in same]
+    is_any = np.any(same, axis=0) if same else np.zeros(1, dtype=bool)
+    return bool(is_any.mean() >= NEARLY_ALL) and max(shares, default=1.0) < NEARLY_ALL
 
 
 def _recognised(table: TableSignature, columns: Sequence[ColumnSignature]) -> Reading | None:

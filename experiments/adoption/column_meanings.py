@@ -28,7 +28,7 @@ from lakatos.experiments.adoption.tables import numbers_of, places_of
 
 NAMES: dict[str, str] = {
     "participant": "participant subject subj sub pid person worker ppt ppn prolific responder respondent user vp vpn "
-    "versuchsperson proband probandin teilnehmer teilnehmerin id file filename",
+    "versuchsperson proband probandin teilnehmer teilnehmerin subjects id file filename",
     "response": "response choice choose chosen chose chooses resp answer decision action key keys pick picked accept "
     "accepted gamble gambled prediction predicted passed gave sent wahl antwort arm deck r",
     "response_time": "rt latency reaction reaktionszeit",
@@ -43,6 +43,11 @@ ONE_OF_SEVERAL = "participant?"
 """Meaning of each of several columns that may name participants."""
 WEAK = {"id", "file", "filename", "r"}
 """Words that suggest a meaning only where values speak for it too, or where the name is nothing else."""
+ALONE = {"r", "subjects"}
+"""Words that suggest a meaning only where the name is nothing else."""
+LAB_JS = {"sender", "ended_on"}
+"""Columns of a file of lab.js, whose exports name two meanings in their own way."""
+OF_LAB_JS = {"observation": "participant", "duration": "response_time"}
 PRACTICE = {
     "practice",
     "prac",
@@ -163,6 +168,7 @@ def meanings_of(
     is_weak = any(set(words_of(item.name)) & WEAK for item in summaries)
     columns = table_signature(frame, {}, participant="nobody").columns if is_weak else {}
     has_ids = any(_is_id_of_rows(item, len(frame)) for item in summaries)
+    of_program = OF_LAB_JS if {item.name for item in summaries} >= LAB_JS else {}
     for meaning, words in NAMES.items():
         ranked = []
         for item in summaries:
@@ -175,11 +181,17 @@ def meanings_of(
                 hits = [place for place, own in named if _names_people(item.name, own, columns)]
             if meaning == "response_time" and "time" in own_words and TIMED & set(own_words):
                 hits = [0]
+            if of_program.get(item.name) == meaning:
+                hits = [len(words.split())]  # a word of any program is more telling
             if hits and item.name not in found and item.name in names and _can_be(item, meaning):
                 # Of several columns about participants, the one that tells them apart.
                 is_name = len(own_words) == 1 or bool(set(own_words) & IDENTIFIERS)
-                is_other = meaning == "participant" and not (is_name and item.n_distinct > 1)
+                is_other = int(meaning == "participant" and not (is_name and item.n_distinct > 1))
                 is_none = meaning == "participant" and has_ids and not _tells_apart(item)
+                if (
+                    meaning == "order"
+                ):  # of several columns of one word, the one that counts the rows
+                    is_other = 2 * (not _counts_rows(frame, found, item)) + ("id" in own_words)
                 ranked.append((is_none, hits[0], is_other, len(own_words), item.name))
         best = [own[-1] for own in sorted(ranked) if own[:-1] == min(ranked)[:-1]]
         if meaning == "participant" and len(best) > 1:
@@ -312,8 +324,8 @@ def _says_left_and_right(cells: pd.Series) -> bool:
 
 
 def _names_it(distinct: Sequence[str], word: str) -> bool:
-    """Whether the words of a name hold a word; a single letter must be all of it."""
-    return list(distinct) == [word] if len(word) == 1 and word in WEAK else word in distinct
+    """Whether the words of a name hold a word; some must be all of it."""
+    return list(distinct) == [word] if word in ALONE else word in distinct
 
 
 def _is_fixed(frame: pd.DataFrame, who: str, name: str) -> bool:

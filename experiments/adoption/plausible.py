@@ -78,7 +78,8 @@ UNITS_OF_DELAYS = {word: unit for unit in DAYS for word in (unit, unit.removesuf
 MOST_UNITS = 6
 PRACTICE = {
     "practice", "prac", "warmup", "instruction", "instructions", "demo", "uebung", "oefening", "oefen",
-    "entrainement", "aufwaermen", "ejercicio", "practica", "tutorial", "uebungsblock", "demonstration",
+    "entrainement", "aufwaermen", "ejercicio", "practica", "tutorial", "uebungsblock", "demonstration", "pratica",
+    "allenamento", "riscaldamento", "treino", "aquecimento", "calentamiento", "echauffement", "opwarming",
 }  # fmt: skip
 TRAINING, MAIN = (
     {"training", "train", "prueba", "entrenamiento", "trainingsblock", "essai", "ensayo"},
@@ -98,7 +99,10 @@ BAD = {
 MOST_BAD_ROWS = 0.2
 FINISHED = "finished"
 """Name of the column in which exports of questionnaires say whether a participant came to the end."""
-YES = {"yes", "y", "true", "1", "1.0", "ja"}
+YES = {
+    "yes", "y", "true", "1", "1.0", "ja", "wahr", "oui", "vrai", "si", "sí", "verdadero", "vero", "waar", "sim",
+    "verdadeiro",
+}  # fmt: skip
 MISSED_FLAGS = (
     {"timeout"}, {"timeouts"}, {"timed", "out"}, {"time", "out"}, {"missed"}, {"no", "response"}, {"no", "resp"},
     {"noresponse"}, {"noresp"}, {"omission"}, {"too", "slow"}, {"verpasst"}, {"gemist"},
@@ -504,8 +508,9 @@ def rows_that_count(
     marked: list[tuple[NDArray[np.bool_], str, str | tuple[str, ...]]] = []
     for column in (name for name in map(str, frame.columns) if name not in where):
         cells = frame[column].str.strip()
-        # A column that says something in some rows alone is one of the trials there, not of all rows.
-        is_of_practice = bool(set(words_of(column)) & PRACTICE) and bool((cells == "").any())
+        # A column that says something in some responses alone is one of the trials there, not of all.
+        is_empty = (cells == "") & (frame[response] != "" if response in frame.columns else True)
+        is_of_practice = bool(set(words_of(column)) & PRACTICE) and bool(is_empty.any())
         is_free = column not in used and not is_of_practice
         found = rows_that_do_not_count(frame, column) if is_free else None
         if found is not None:
@@ -694,7 +699,10 @@ def check_begins_anew(
             named = [own for own in (who, columns.experiment, part) if own]
             own = values.groupby([frame[column] for column in named])
             is_count = (own.nunique() >= FEWEST_TRIALS).all() and own.min().nunique() == 1
-            if part == count or not is_count or frame.duplicated([*named, count]).any():
+            is_within = bool(set(words_of(part)) & OF_PARTS or LOOP.search(part))
+            if part == count or is_within or not is_count:
+                continue
+            if frame.duplicated([*named, count]).any():
                 continue
             several = by_person[part].nunique() > 1
             if several.sum() <= max(MOST_AGAIN * len(several), 1):
@@ -718,6 +726,11 @@ def check_begins_anew(
                     f"of each {part}. If so, say --column 'participant={part}{JOINED}{who}' "
                     "(participants.columns.participant)",
                 )
+
+
+OF_PARTS = {"block", "blocks", "blk", "loop", "game", "round"}
+LOOP = re.compile(r"\.this(N|RepN|TrialN|Index)$")
+"""Words in names of columns of parts of a session, and loops of PsychoPy, in which trials begin anew by design."""
 
 
 def rows_in_words(

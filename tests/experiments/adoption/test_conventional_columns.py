@@ -87,6 +87,36 @@ def test_a_response_of_hddm_that_is_mostly_1_says_whether_it_was_right(
     assert _described(frame.assign(response=right, feedback=right)).domain != "perception"
 
 
+def test_columns_s_and_r_are_stimulus_and_response_as_in_files_of_emc2(
+    rng: np.random.Generator,
+) -> None:
+    frame = _people(6, 80).rename(columns={"subj_idx": "subjects"}).drop(columns="trial")
+    frame["S"] = rng.choice(["left", "right"], 480)
+    frame["E"] = rng.choice(["speed", "accuracy"], 480)
+    other = frame["S"].map({"left": "right", "right": "left"})
+    frame["R"] = frame["S"].where(rng.random(480) < 0.8, other)
+    frame["rt"] = rng.uniform(0.3, 1.8, 480).round(3)
+    found = _described(frame)
+    assert (found.domain, found.mapping.participant) == ("perception", "subjects")
+    assert (found.mapping.response, found.mapping.stimulus) == ("R", {"right_key": "S"})
+    by_chance = frame.assign(R=rng.permutation(frame["R"].to_numpy()))
+    assert _described(by_chance).domain == ""
+
+
+# Orders ----------------------------------------------------------------------------------------
+
+
+def test_of_columns_of_one_word_the_one_that_counts_the_rows_is_the_order(
+    rng: np.random.Generator,
+) -> None:
+    frame = _motion(rng)[0].rename(columns={"trial": "Trial_Nr"})
+    frame = frame.assign(response=rng.choice(["left", "right"], 480))
+    items = [rng.choice(200, 80, replace=False) for _ in range(6)]
+    assert _described(frame.assign(Trial_Id=np.concatenate(items))).mapping.order == "Trial_Nr"
+    places = [rng.permutation(80) + 1 for _ in range(6)]  # each item once
+    assert _described(frame.assign(Trial_Id=np.concatenate(places))).mapping.order == "Trial_Nr"
+
+
 # Gains and losses ------------------------------------------------------------------------------
 
 
@@ -142,6 +172,95 @@ def test_right_responses_that_participants_know_at_first_are_not_learned(
     assert _described(_blocks(rng, known=True)).domain == ""
 
 
+def _bandit(rng: np.random.Generator) -> pd.DataFrame:
+    """Four options with payoffs that wander; the best so far is chosen mostly."""
+    frame = _people(6, 80)
+    paid = rng.integers(20, 80, (480, 4))
+    choice = np.where(rng.random(480) < 0.3, rng.integers(0, 4, 480), 2)
+    for row in range(1, 480):  # a high payoff is followed by the same choice
+        if paid[row - 1, choice[row - 1]] > 55:
+            choice[row] = choice[row - 1]
+    for place in range(4):
+        frame[f"reward_c{place + 1}"] = paid[:, place]
+    return frame.assign(choice=choice + 1, payoff=paid[np.arange(480), choice])
+
+
+def test_a_column_that_repeats_what_the_chosen_option_paid_is_the_reward(
+    rng: np.random.Generator,
+) -> None:
+    found = _described(_bandit(rng))
+    assert (found.domain, found.mapping.response) == ("learning", "choice")
+    assert found.mapping.feedback == {"reward": "payoff"}
+
+
+def test_screens_without_a_choice_and_a_reward_are_no_steps(rng: np.random.Generator) -> None:
+    steps = _bandit(rng)[["subj_idx", "trial", "choice", "payoff"]]
+    steps = steps.assign(reward=(steps.pop("payoff") > 50).astype(int), task="bandit", late=0)
+    steps["choice"] = np.where(steps["choice"] == 3, "left", "right")
+    steps["response"] = steps["choice"].map({"left": "f", "right": "j"})
+    screens = steps.assign(choice="", reward="", response="", task="feedback", late="")
+    both = pd.concat([steps, screens]).sort_index(kind="stable").reset_index(drop=True)
+    found = _described(both)
+    assert (found.domain, found.mapping.response) == ("learning", "response")
+    assert only(read(both)).n_responses == len(steps)
+
+
+def test_a_prediction_and_what_came_are_learned_in_several_blocks(
+    rng: np.random.Generator,
+) -> None:
+    frame = _people(6, 80).assign(Block=np.tile(np.repeat([1, 2], 40), 6))
+    frame["Outcome"] = rng.choice(["red", "blue"], 480, p=[0.7, 0.3])
+    frame["Prediction"] = rng.choice(["red", "blue"], 480, p=[0.7, 0.3])
+    found = _described(frame.assign(RT=rng.uniform(0.3, 1.8, 480).round(3)))
+    assert found.domain == "learning"
+    assert found.mapping.feedback == {"reward": "Prediction == Outcome"}
+
+
+# Risk and games --------------------------------------------------------------------------------
+
+
+def _gambles(rng: np.random.Generator) -> pd.DataFrame:
+    """The columns of the choice prediction competitions."""
+    frame = _people(6, 40)
+    of_game = pd.DataFrame({
+        "Ha": rng.integers(5, 20, 240), "pHa": rng.choice([0.8, 0.9, 1.0], 240), "La": rng.integers(-5, 5, 240),
+        "Hb": rng.integers(20, 60, 240), "pHb": rng.choice([0.25, 0.5], 240), "Lb": rng.integers(-10, 0, 240),
+    })  # fmt: skip
+    frame = pd.concat([frame, of_game], axis=1)
+    for side in "ab":
+        is_high = rng.random(240) < frame[f"pH{side}"]
+        frame[f"{side.upper()}pay"] = frame[f"H{side}"].where(is_high, frame[f"L{side}"])
+    gap = frame["pHb"] * (frame["Hb"] - frame["Lb"]) + frame["Lb"] - frame["pHa"] * frame["Ha"]
+    frame["B"] = (rng.random(240) < 1 / (1 + np.exp(-0.3 * gap))).astype(int)
+    return frame.assign(Payoff=frame["Bpay"].where(frame["B"] == 1, frame["Apay"]))
+
+
+def test_what_came_of_gambles_is_no_part_of_them(rng: np.random.Generator) -> None:
+    frame = _gambles(rng)
+    found = _described(frame)
+    assert (found.domain, found.mapping.response) == ("risky", "B")
+    assert found.mapping.stimulus == {
+        "a_amounts": ["Ha", "La"], "a_probabilities": ["pHa"], "b_amounts": ["Hb", "Lb"], "b_probabilities": ["pHb"],
+    }  # fmt: skip
+    assert only(read(frame)).response.tolist() == frame["B"].tolist()
+
+
+def test_t_r_p_and_s_are_payoffs_of_a_dilemma(rng: np.random.Generator) -> None:
+    s, p, r = rng.integers(0, 2, 200), rng.integers(2, 5, 200), rng.integers(5, 8, 200)
+    frame = _people(5, 40).assign(T=r + rng.integers(1, 4, 200), R=r, P=p, S=s)
+    frame["choice"] = rng.choice(["C", "D"], 200)
+    found = _described(frame)
+    assert found.domain == "games"
+    assert found.mapping.responses == {"C": 0, "D": 1}
+    trials = only(read(frame))
+    own, other = trials.stimuli["own"][trials.trial], trials.stimuli["other"][trials.trial]
+    order = np.lexsort([frame["trial"], frame["subj_idx"]])
+    assert np.array_equal(own[:, 1, 0], frame["T"].to_numpy()[order])  # defects alone
+    assert np.array_equal(own[:, 0, 1], frame["S"].to_numpy()[order])
+    assert np.array_equal(other[:, 0, 1], frame["T"].to_numpy()[order])
+    assert _described(frame.assign(choice=rng.choice(["x", "y"], 200))).domain != "games"
+
+
 # Parts that the user names --------------------------------------------------------------------
 
 
@@ -189,6 +308,16 @@ def test_screens_of_labjs_without_a_response_are_no_trials(rng: np.random.Genera
     assert (found.mapping.response, found.mapping.response_time) == ("correct", "duration")
     assert any("left out as screens without a response" in line for line in found.odd)
     assert only(read(frame)).n_responses == 240
+
+
+def test_observation_and_duration_of_labjs_are_participant_and_time(
+    rng: np.random.Generator,
+) -> None:
+    frame = _labjs(rng).rename(columns={"id": "observation"})
+    found = _described(frame)
+    assert (found.mapping.participant, found.mapping.response_time) == ("observation", "duration")
+    rows = _motion(rng)[0].drop(columns="subj_idx").assign(observation=range(480))
+    assert _described(rows).mapping.participant != "observation"  # of other programs
 
 
 def test_a_log_of_events_is_refused_with_the_table_to_write(tmp_path: Path) -> None:

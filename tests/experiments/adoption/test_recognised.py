@@ -13,7 +13,7 @@ from reading import bandits, conflicts, delays, gambles, only, read
 from lakatos.domains import DOMAINS
 from lakatos.experiments.adoption.adopt import adopt
 from lakatos.experiments.adoption.describe import TableDescription, describe_table
-from lakatos.experiments.adoption.plausible import rows_that_do_not_count
+from lakatos.experiments.adoption.plausible import rows_that_count, rows_that_do_not_count
 from lakatos.experiments.adoption.signatures import (
     ColumnSignature,
     changes_by_step,
@@ -940,6 +940,24 @@ def test_practice_has_words_of_other_languages(word: str) -> None:
     found = rows_that_do_not_count(frame, "fase")
     assert found is not None
     assert found[:2] == ([word], ["test"])
+
+
+@pytest.mark.parametrize(
+    ("name", "yes", "no"),
+    [
+        ("entraînement", "oui", "non"), ("práctica", "sí", "no"), ("Übung", "1", "0"), ("pratica", "vero", "falso"),
+        ("oefening", "waar", "onwaar"), ("prática", "sim", "não"), ("Uebung", "wahr", "falsch"),
+    ],
+)  # fmt: skip
+def test_a_flag_of_practice_in_another_language_leaves_rows_out(
+    name: str, yes: str, no: str
+) -> None:
+    frame = pd.DataFrame({"réponse": ["g", "d", "g", "d"], name: [yes, no, no, no]})
+    assert rows_that_count(frame, [], "réponse") == {name: no}
+    # a row of a mean has neither a response nor a flag
+    more = pd.concat([frame, pd.DataFrame({"réponse": [""], name: [""]})], ignore_index=True)
+    assert rows_that_count(more, [], "réponse") == {name: no}
+    assert rows_that_count(more.assign(**{"réponse": "g"}), [], "réponse") == {}
 
 
 def test_a_word_for_trial_and_practice_is_practice_beside_the_main_part_alone() -> None:

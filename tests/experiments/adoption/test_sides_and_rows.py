@@ -526,6 +526,21 @@ def test_a_second_visit_begins_anew_and_is_named(rng: np.random.Generator) -> No
     assert np.flatnonzero(as_one.stimuli["block_start"]).tolist() == [0]
 
 
+@pytest.mark.parametrize("name", ["block", "blocks.thisN", "session"])
+def test_numbers_that_begin_anew_in_blocks_are_no_second_visit(
+    rng: np.random.Generator, name: str
+) -> None:
+    frame = delays(rng).frame.drop(columns="trial", errors="ignore")
+    frame = frame[frame["subject"] == frame["subject"].iloc[0]].head(30)
+    frame = frame.assign(**{name: np.repeat([0, 1, 2], 10), "trial": np.tile(range(10), 3)})
+    said = {"accept": "one_participant", "participant": "subject"}
+    if name == "session":
+        with pytest.raises(ImplausibleError, match="taken part more than once"):
+            read(frame, DOMAINS["intertemporal"], **said)
+    else:
+        assert only(read(frame, DOMAINS["intertemporal"], **said)).n_responses == 30
+
+
 # Questionnaires -------------------------------------------------------------------------------
 
 
