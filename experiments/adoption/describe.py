@@ -49,6 +49,7 @@ from lakatos.experiments.adoption.mapping import (
     AnswerColumns,
     leaves_of,
 )
+from lakatos.experiments.adoption.menu import Menu, menu_of
 from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.option_code import TRUTH, code_of_pair
 from lakatos.experiments.adoption.option_kind import KINDS
@@ -282,6 +283,21 @@ def describe_table(table: AnswerTable, domain: Domain | None = None) -> TableDes
         domain: Whose trials they are; guessed from the columns' names among those of the package where it is None.
     """
     return _with_tried_advice(_described(table, domain, AnswerColumns()))
+
+
+def menu_in(table: AnswerTable, stated: AnswerColumns) -> Menu | None:
+    """The options and attributes that the choices of a file are among, as a task of one's own would have them.
+
+    Args:
+        table: As read.
+        stated: Meanings of columns that the user states.
+    """
+    table, summaries, changes, _ = _prepared(
+        with_joined_participant(table, stated.participant), stated
+    )
+    meanings = meanings_of(table.frame, summaries, table.made)
+    signature = table_signature(without_practice(table.frame), meanings)
+    return menu_of(signature, 2 if "alternative" in changes else 3)
 
 
 def _with_tried_advice(found: TableDescription) -> TableDescription:

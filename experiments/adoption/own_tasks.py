@@ -10,11 +10,11 @@ import numpy as np
 
 from lakatos.experiments.adoption.cell_units import dated_amounts
 from lakatos.experiments.adoption.mapping import leaves_of
+from lakatos.experiments.adoption.menu import REWARDS, menu_of
 from lakatos.experiments.adoption.names import CHOICES, words_of
 from lakatos.experiments.adoption.option_code import DECLARE
 from lakatos.experiments.adoption.plausible import marks_of_missing
 from lakatos.experiments.adoption.signatures import (
-    PARTS_OF_NAMES,
     ColumnSignature,
     TableSignature,
     association,
@@ -28,9 +28,6 @@ WORD_CELLS = {"word", "woord", "wort", "mot", "palabra", "parola", "palavra"}
 COHERENCE = {
     "coherence", "coh", "coherency", "coherentie", "coherencia", "cohérence", "kohärenz", "kohaerenz", "coerenza",
 }  # fmt: skip
-REWARDS = {"reward", "rewards", "outcome", "win", "wins", "won", "loss", "losses"}
-NO_ATTRIBUTES = CHOICES | REWARDS | {"rt", "latency"}
-"""Words in names of columns of what was chosen, of what it brought, and how long it took."""
 ITEM_RATINGS = re.compile(r"slider|rating|likert", re.IGNORECASE)
 CONFLICT = re.compile(
     r"^(in|non|un)?(congru|kongru|compat|kompat|consisten|konsist|conflict|konflikt|conflit|discord|concord|flank"
@@ -76,8 +73,6 @@ ESTIMATES = {
     "schaetzung",
 }
 MOST_LEVELS, FEWEST_LEVELS = 11, 4
-UNNAMED = re.compile(r"column \d+( |$)")
-"""Columns without a name in the file, such as numbers of rows."""
 CLOSE = 0.5
 """Correlation of an estimate with what is estimated."""
 FEWEST_GIFTS = 6
@@ -119,11 +114,12 @@ def own_task_in_words(table: TableSignature, fewest_options: int = 3) -> str:
         return found
     if found := _not_covered(table) or _not_of_choices(table):
         return f"{found}: that is no kind of task here, and the file is not read"
-    if menu := _menu(table, fewest_options):
-        options, attributes = menu
+    if menu := menu_of(table, fewest_options):
+        attributes = in_a_list(list(menu.attributes))
         return (
-            f"each choice seems to be among {in_a_list(options)}, described by {in_a_list(attributes)}: that is a task "
-            f"of your own, with these options and attributes. {DECLARE}{_none_in_words(table, *menu)}"
+            f"each choice seems to be among {in_a_list(menu.options)}, described by {attributes}: that is a task of "
+            "your own. `lakatos domain new FILE.toml --data DATA` writes it, with these options and attributes, and "
+            f"--domain FILE.toml then names it{menu.none_in_words}"
         )
     if gift := _gift(table):
         given, coins = gift
@@ -358,59 +354,6 @@ def _is_go_no_go(table: TableSignature) -> bool:
     return any(
         len(own_values) == 2 and own_values & GO and own_values & NO_GO for own_values in cells
     )
-
-
-def _menu(table: TableSignature, fewest_options: int) -> tuple[list[str], list[str]] | None:
-    """Options whose labels are cells of a column and stand in the names of others; and the rest of these names."""
-    named = [name for name in table.columns if not UNNAMED.match(name)]
-    parts = {name: _parts(name) for name in named if not set(words_of(name)) & NO_ATTRIBUTES}
-    for column in table.columns.values():
-        if not 2 <= len(column.distinct) <= 12 or column.name == table.participant:
-            continue
-        found: list[set[str]] = []
-        for cell in column.distinct:
-            label = _parts(cell)
-            own = [own_values for name, own_values in parts.items() if name != column.name]
-            rests = [_without(own_values, label) for own_values in own if _holds(own_values, label)]
-            found.append({" ".join(rest) for rest in rests if rest})
-        is_menu = len(found) >= fewest_options or len(found[0]) > 1
-        if is_menu and all(found) and all(rest == found[0] for rest in found):
-            return sorted(column.distinct), sorted(found[0])
-    return None
-
-
-def _none_in_words(table: TableSignature, options: Sequence[str], attributes: Sequence[str]) -> str:
-    """That an option is 0 or empty in all of its columns, as one that takes none of the others is; else nothing."""
-    for option in options:
-        label = _parts(option)
-        own = [item for name, item in table.columns.items() if _holds(_parts(name), label)]
-        own = [item for item in own if " ".join(_without(_parts(item.name), label)) in attributes]
-        if len(own) < 2 or any(cell.strip("0.,") for item in own for cell in item.distinct):
-            continue
-        return (
-            f". {option} has no properties, so that it seems to be none of the others. Options of a task have all "
-            "attributes: declare level 0 of each, and one attribute that tells this option from the others, such as "
-            "taken (0 or 1)"
-        )
-    return ""
-
-
-def _parts(name: str) -> list[str]:
-    return [part.casefold() for part in PARTS_OF_NAMES.findall(name)]
-
-
-def _holds(distinct: Sequence[str], label: Sequence[str]) -> bool:
-    return (
-        bool(label)
-        and re.search(rf"(^| ){re.escape(' '.join(label))}( |$)", " ".join(distinct)) is not None
-    )
-
-
-def _without(distinct: Sequence[str], label: Sequence[str]) -> list[str]:
-    rest = list(distinct)
-    for word in label:
-        rest.remove(word)
-    return rest
 
 
 def _gift(table: TableSignature) -> tuple[str, str] | None:

@@ -7,6 +7,8 @@ from pathlib import Path
 from rich.table import Table
 
 from lakatos.domains import DOMAINS
+from lakatos.flows.argument import columns_of_options
+from lakatos.flows.commands.options import ColumnOptions
 from lakatos.flows.errors import UnusableError
 from lakatos.flows.operations.tasks import examine_task, files_with_tasks, new_task
 from lakatos.flows.result import PlainText, Sentences
@@ -14,17 +16,19 @@ from lakatos.flows.run.console import escape
 from lakatos.traces.artifact import write_whole
 
 
-def declare(file: Path) -> Sentences:
-    """Write a commented declaration of a task, as a template to edit.
+def declare(file: Path, *, data: Path | None = None, column: ColumnOptions = None) -> Sentences:
+    """Write a declaration of a task: a commented template to edit, or the task of a file of responses.
 
     Args:
         file: The file to write, such as fairness.toml.
+        data: File of responses whose columns are named by options and attributes, such as price_A and price_B.
 
     Examples:
         $ lakatos domain new fairness.toml
+        $ lakatos domain new route.toml --data responses.csv
         >>> lakatos.flows.operations.tasks.new_task(file)  # doctest: +SKIP
     """
-    made = escape(str(new_task(file)))
+    made = escape(str(new_task(file, data, columns_of_options(column))))
     return Sentences(f"{made} is written. Change it; then: lakatos domain check {made}")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -14,6 +15,10 @@ from numpy.typing import NDArray
 
 from lakatos.domains import DOMAINS, open_domain
 from lakatos.domains.declared.declaration import MEANINGS, read_task
+from lakatos.experiments.adoption.describe import describe_table, menu_in
+from lakatos.experiments.adoption.mapping import AnswerColumns
+from lakatos.experiments.adoption.menu import levels_in_toml
+from lakatos.experiments.adoption.tables import read_answers
 from lakatos.experiments.errors import StimuliError, TaskFileError
 from lakatos.experiments.task import Domain, Stimuli
 from lakatos.flows.run.places import check_output
@@ -132,14 +137,19 @@ class TaskExamination:
         )
 
 
-def new_task(file: Path) -> Path:
-    """Write a commented declaration of a task, as a template to edit.
+def new_task(
+    file: Path, data: Path | None = None, columns: Mapping[str, Any] | None = None
+) -> Path:
+    """Write a declaration of a task: a commented template, or the task of a file of responses.
 
     Args:
         file: The file to write, such as fairness.toml.
+        data: File of responses whose columns say which options there were and what describes them.
+        columns: Meanings of its columns, with the keys of the section participants.columns.
 
     Raises:
-        TaskFileError: The file exists, or is not called something.toml.
+        TaskFileError: The file exists, or is not called something.toml; the responses show no options.
+        TrialsError: The responses cannot be read.
         UnusableError: It is in a folder of a run.
     """
     if file.suffix != ".toml":
@@ -153,9 +163,50 @@ def new_task(file: Path) -> Path:
         if re.match(r"[a-z][a-z0-9_]", name) and name not in DOMAINS
         else f"my_{name or 'task'}"
     )
+    text = NEW_TASK.replace("NAME", name[:40], 1)
+    if data is not None:
+        text = _task_of_responses(name[:40], data, columns or {})
     file.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(file, NEW_TASK.replace("NAME", name[:40], 1).encode())
+    write_whole(file, text.encode())
     return file
+
+
+def _task_of_responses(name: str, data: Path, columns: Mapping[str, Any]) -> str:
+    """The declaration of a task whose options and attributes stand in the names of columns of a file of responses."""
+    table = read_answers(data)
+    describe_table(table).with_columns(columns)  # refuses unknown keys
+    menu = menu_in(table, AnswerColumns.model_validate(columns))
+    if menu is None:
+        raise TaskFileError(
+            f"{data}: no column of choices has cells that stand in the names of other columns, as A and B in price_A "
+            "and price_B, so its options are not known. Write the declaration by hand: `lakatos domain new FILE.toml` "
+            "without --data makes a template."
+        )
+    names = {name: re.sub(r"\W+", "_", name) for name in menu.attributes}
+    lines = [
+        f"# The task of {data.name}. Check labels, units and kinds, and what everybody prefers (better).",
+        f'name = "{name}"',
+        'question = "Which one do you choose?"',
+        f"options = [{', '.join(map(json.dumps, menu.options))}]",
+        f'instructions = ["You will choose between {len(menu.options)} options, again and again."]',
+        "",
+        f"# Kinds of attributes: {', '.join(MEANINGS)}.",
+    ]
+    for attribute, own in menu.attributes.items():
+        kind, levels = levels_in_toml(own)
+        lines += [
+            f"[attributes.{names[attribute]}]",
+            f'kind = "{kind}"',
+            f"label = {json.dumps(attribute)}",
+            *(['unit = ""'] if kind == "number" else []),
+            levels,
+            '# better = "less"                     # or "more", if everybody prefers that',
+            "",
+        ]
+    lines += ["[space]", "trials = 400", ""]
+    text = "\n".join(lines)
+    read_task(text)
+    return text
 
 
 def examine_task(word: str, seed: int = 0) -> TaskExamination:

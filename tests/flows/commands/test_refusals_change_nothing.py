@@ -47,7 +47,7 @@ REFUSED: dict[str, tuple[str, ...]] = {
     "data expire": ("nosuch", "damaged"),
     "new": ("study.toml --data good.csv", "new.toml --data nosuch.csv", "new.toml --data pipe.csv"),
     "theories": ("nosuch", "risky --source nosuch"),
-    "domain new": ("study.toml", "nosuch/deep/x.py"),
+    "domain new": ("study.toml", "nosuch/deep/x.py", "x.toml --data nosuch.csv", "x.toml --data good.csv"),
     "domain check": ("nosuch", "pipe.csv", "study.toml", "/dev/zero"),
     "domain list": ("nosuch",),
     "theory check": ("nosuch.py", "pipe.csv", "/dev/zero", "study.toml"),

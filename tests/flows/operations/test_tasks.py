@@ -6,6 +6,8 @@ import re
 import sys
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
@@ -13,8 +15,11 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "domains" / "declared"))
 
 from tasks import EXAMPLES, GIFTS, STUDIES, WITH_FEEDBACK, gifts
 
-from lakatos.domains import DOMAINS
+from lakatos.domains import DOMAINS, open_domain
 from lakatos.domains.declared.declaration import kinds
+from lakatos.experiments.adoption.adopt import adopt
+from lakatos.experiments.adoption.describe import describe_table
+from lakatos.experiments.adoption.tables import read_answers
 from lakatos.experiments.errors import EmptyDesignSpaceError, StimuliError, TaskFileError
 from lakatos.flows.commands.main import app
 from lakatos.flows.operations.tasks import (
@@ -161,3 +166,30 @@ def test_a_task_with_feedback_may_have_any_number_of_steps(
     done = CliRunner().invoke(app, ["domain", "check", str(file)])
     assert done.exit_code == 0, done.exception
     assert f"my_task: {n_steps} steps with 2 options" in done.output
+
+
+def test_a_declaration_is_written_from_the_options_and_attributes_of_a_file(tmp_path: Path) -> None:
+    rng = np.random.default_rng(2)
+    n = 120
+    frame = pd.DataFrame(
+        {
+            "id": np.repeat(np.arange(4), 30),
+            "choice": rng.choice(["A", "B", "C"], n),
+            **{f"price_{label}": rng.integers(2, 60, n) * 5 for label in "ABC"},
+            **{f"seat_{label}": rng.choice(["window", "aisle"], n) for label in "ABC"},
+        }
+    )
+    data = tmp_path / "trains.csv"
+    frame.to_csv(data, index=False)
+    made = new_task(tmp_path / "trains.toml", data)
+    domain = open_domain(str(made))
+    assert domain.options == ("A", "B", "C")
+    read = describe_table(read_answers(data), domain)
+    (trials,) = adopt(read.source, read.mapping, domain).trials
+    shown = trials.stimuli["price"][trials.trial]
+    assert shown.tolist() == frame[["price_A", "price_B", "price_C"]].to_numpy().tolist()
+    assert [domain.options[place] for place in trials.response] == frame["choice"].tolist()
+    frame.rename(columns={"price_A": "cost"}).drop(columns=["seat_A"]).to_csv(data, index=False)
+    with pytest.raises(TaskFileError, match=r"Write the declaration by hand"):
+        new_task(tmp_path / "again.toml", data)
+    assert not (tmp_path / "again.toml").exists()

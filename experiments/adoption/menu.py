@@ -1,0 +1,109 @@
+"""Options that a task of one's own would have: their labels, their attributes, and the values of these."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from lakatos.experiments.adoption.names import CHOICES, words_of
+from lakatos.experiments.adoption.signatures import PARTS_OF_NAMES, ColumnSignature, TableSignature
+
+REWARDS = {"reward", "rewards", "outcome", "win", "wins", "won", "loss", "losses"}
+NO_ATTRIBUTES = CHOICES | REWARDS | {"rt", "latency"}
+"""Words in names of columns of what was chosen, of what it brought, and how long it took."""
+UNNAMED = re.compile(r"column \d+( |$)")
+"""Columns without a name in the file, such as numbers of rows."""
+MOST_OPTIONS = 12
+MOST_LISTED = 20
+"""Numbers of an attribute that are listed; of more, the range and the step stand there."""
+
+
+@dataclass(frozen=True)
+class Menu:
+    """Options that each choice of a file is among."""
+
+    options: tuple[str, ...]
+    """Labels, as the cells of the column of choices say them."""
+    attributes: Mapping[str, tuple[ColumnSignature, ...]]
+    """For each attribute its column of each option; an attribute is what names of columns say beside labels."""
+
+    @property
+    def none_in_words(self) -> str:
+        """That an option is 0 or empty in all of its columns, as one that takes none of the others is; else nothing."""
+        for place, option in enumerate(self.options):
+            own = [columns[place] for columns in self.attributes.values()]
+            if len(own) < 2 or any(cell.strip("0.,") for item in own for cell in item.distinct):
+                continue
+            return (
+                f". {option} has no properties, so that it seems to be none of the others. Options of a task have all "
+                "attributes: declare level 0 of each, and one attribute that tells this option from the others, such "
+                "as taken (0 or 1)"
+            )
+        return ""
+
+
+def menu_of(table: TableSignature, fewest_options: int) -> Menu | None:
+    """The menu of a table: options whose labels are cells of a column, and stand in the names of others with one rest.
+
+    Args:
+        table: The columns.
+        fewest_options: Of a menu with one attribute.
+    """
+    named = [name for name in table.columns if not UNNAMED.match(name)]
+    parts = {name: _parts(name) for name in named if not set(words_of(name)) & NO_ATTRIBUTES}
+    for column in table.columns.values():
+        if not 2 <= len(column.distinct) <= MOST_OPTIONS or column.name == table.participant:
+            continue
+        found: list[dict[str, ColumnSignature]] = []
+        for cell in sorted(column.distinct):
+            label = _parts(cell)
+            rests = {
+                " ".join(_without(own, label)): table.columns[name]
+                for name, own in parts.items()
+                if name != column.name and _holds(own, label)
+            }
+            found.append({rest: item for rest, item in rests.items() if rest})
+        is_menu = len(found) >= fewest_options or len(found[0]) > 1
+        if is_menu and all(found) and all(set(own) == set(found[0]) for own in found):
+            attributes = {rest: tuple(own[rest] for own in found) for rest in sorted(found[0])}
+            return Menu(tuple(sorted(column.distinct)), attributes)
+    return None
+
+
+def levels_in_toml(columns: Sequence[ColumnSignature]) -> tuple[str, str]:
+    """The kind of an attribute and the lines with its levels, of its columns in a file."""
+    if not all(item.is_number for item in columns):
+        words = sorted({cell for item in columns for cell in item.distinct})
+        return "category", f"levels = [{', '.join(map(_quoted, words))}]"
+    known = np.unique(np.concatenate([item.values[np.isfinite(item.values)] for item in columns]))
+    if len(known) <= MOST_LISTED:
+        return "number", f"levels = [{', '.join(f'{value:.10g}' for value in known)}]"
+    digits = max(len(f"{value:.6f}".rstrip("0").partition(".")[2]) for value in known)
+    step = np.gcd.reduce(np.round(np.diff(known) * 10**digits).astype(np.int64)) / 10**digits
+    return "number", f"from = {known[0]:.10g}\nto = {known[-1]:.10g}\nstep = {step:.10g}"
+
+
+def _quoted(word: str) -> str:
+    escaped = word.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+def _parts(name: str) -> list[str]:
+    return [part.casefold() for part in PARTS_OF_NAMES.findall(name)]
+
+
+def _holds(parts: Sequence[str], label: Sequence[str]) -> bool:
+    return (
+        bool(label)
+        and re.search(rf"(^| ){re.escape(' '.join(label))}( |$)", " ".join(parts)) is not None
+    )
+
+
+def _without(parts: Sequence[str], label: Sequence[str]) -> list[str]:
+    rest = list(parts)
+    for word in label:
+        rest.remove(word)
+    return rest
