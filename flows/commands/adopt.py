@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from lakatos.flows.operations.adopt import NewStudy
 
 AnswerFile = Annotated[
-    Path, Argument(help="CSV, TSV, Parquet, JSON (lines), .xlsx, .ods, .sav, .dta, .rds, or a folder of tables.")
+    Path,
+    Argument(
+        help="CSV, TSV, Parquet, JSON (lines), .xlsx, .ods, .sav, .dta, .rds, or a folder of tables."
+    ),
 ]
 DomainName = Annotated[
     str,

@@ -18,8 +18,10 @@ from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.task import Domain, Trials
 from lakatos.flows.argument import Argument, Columns, RunsFolder
 from lakatos.flows.errors import RunMissingError, StudyError
+from lakatos.flows.notebook.answers import PeoplesAnswers
 from lakatos.flows.notebook.asked import Answers, names_run, read_asked
 from lakatos.flows.notebook.fitted import NamedTheory, forms_of
+from lakatos.flows.notebook.participants import participants_of
 from lakatos.flows.operations.people_export import note_export
 from lakatos.flows.result import Result, Shown
 from lakatos.flows.run.console import escape
@@ -128,7 +130,20 @@ def posterior(
         )
     for problem in found.diagnostics.problems:
         warnings.warn(f"{form.name}: {problem}", stacklevel=2)
-    return found.data
+    names = unit_names(known)
+    return found.data.map(
+        lambda own: own.assign_coords(unit=names) if "unit" in own.coords else own
+    )
+
+
+def unit_names(answers: PeoplesAnswers) -> list[str]:
+    """What the file calls its participants, with the experiment before it where there are several; in order."""
+    names = []
+    for place, item in enumerate(answers.trials):
+        own = ["pooled"] if item.pooled else participants_of(answers, place)
+        before = f"{item.experiment}/" if len(answers.trials) > 1 else ""
+        names += [f"{before}{name}" for name in own]
+    return names
 
 
 def _say(line: str) -> None:

@@ -10,8 +10,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from lakatos.domains import DOMAINS
+from lakatos.experiments.task import Stimuli, Trials
 from lakatos.flows.errors import RunMissingError, StudyError
-from lakatos.flows.notebook.posterior import posteriors, summary_of
+from lakatos.flows.notebook.answers import PeoplesAnswers
+from lakatos.flows.notebook.posterior import posteriors, summary_of, unit_names
 from lakatos.theories.engine.fitting.posterior_result import ChainDiagnostics, Posterior
 from lakatos.theories.errors import TheoryError
 
@@ -106,3 +109,24 @@ def test_without_a_theory_nothing_is_estimated_and_one_is_named(tmp_path: Path) 
     with pytest.raises(RunMissingError, match="no responses of nosuch; there are those of"):
         posteriors(choices(), ["hyperbolic"], experiment="nosuch", out=tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+def test_units_of_a_posterior_have_the_names_of_the_file() -> None:
+    frame = pd.DataFrame({"who": ["b"] * 2 + ["a"] * 2, "x": [0, 1, 0, 1]})
+    items = tuple(
+        Trials(
+            experiment=name,
+            stimuli=Stimuli({"x": np.arange(2.0)}),
+            participant=np.array([0, 0, 1, 1]),
+            trial=np.array([0, 1, 0, 1]),
+            response=np.zeros(4, dtype=int),
+            count=np.ones(4, dtype=int),
+        )
+        for name in ("one", "two")
+    )
+    beside = {"who": frame["who"].to_numpy()}
+    known = PeoplesAnswers(DOMAINS["risky"], items[:1], beside=(beside,))
+    assert unit_names(known) == ["b", "a"]
+    both = PeoplesAnswers(DOMAINS["risky"], items, beside=(beside, beside))
+    assert unit_names(both) == ["one/b", "one/a", "two/b", "two/a"]
+    assert unit_names(PeoplesAnswers(DOMAINS["risky"], items[:1])) == ["0", "1"]
