@@ -6,6 +6,7 @@ is never interpreted.
 
 from __future__ import annotations
 
+import re
 import sys
 import time
 import unicodedata
@@ -24,6 +25,9 @@ from lakatos.traces.wording import printable
 
 _HIDDEN = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
 """Unicode categories that can move the cursor, reorder or hide text."""
+MOST_OF_VERDICT = 20_000
+"""Letters of a verdict that are printed."""
+SENTENCE_END = re.compile(r"(?<=[a-z0-9)%]\.) (?=[A-Z])")
 
 
 @dataclass(frozen=True)
@@ -119,6 +123,11 @@ def clean(text: str, limit: int = 2000) -> str:
     return " ".join(shown.split())
 
 
+def sentences_of(text: str) -> list[str]:
+    """The sentences of a verdict, each a line that is safe to print."""
+    return SENTENCE_END.split(clean(text, MOST_OF_VERDICT))
+
+
 def duration(seconds: float) -> str:
     """``seconds`` as a person would say them: ``8 s``, ``3 min 20 s``, ``2 h 05 min``."""
     whole = max(round(seconds), 0)
@@ -200,7 +209,10 @@ class PlainLines:
                 self._waiting = event.text
                 self._line(text)
             case "finished":
-                self._line(f"{text} ({duration(self._clock.elapsed_s)})")
+                *before, last = sentences_of(event.text)
+                for line in before:
+                    self._line(line)
+                self._line(f"{last} ({duration(self._clock.elapsed_s)})")
 
     def _standings(self) -> None:
         for rank, row in enumerate(self._rows, 1):
@@ -251,7 +263,8 @@ class LiveDisplay:
             case "finished":
                 if self._rows:
                     self._console.print(self._table())
-                self._console.print(Text(f"{text} ({duration(self._clock.elapsed_s)})"))
+                lines = "\n".join(sentences_of(event.text))
+                self._console.print(Text(f"{lines} ({duration(self._clock.elapsed_s)})"))
         if event.kind not in ("finished", "left"):
             self._show()
         if event.kind == "note":  # a line above the display

@@ -157,3 +157,14 @@ def test_cleaning_keeps_one_line_of_letters() -> None:
 )
 def test_durations_read_like_speech(seconds: float, said: str) -> None:
     assert duration(seconds) == said
+
+
+def test_a_verdict_is_printed_whole_sentence_by_sentence() -> None:
+    stream = io.StringIO()
+    long = f"No theory was shown to predict best (0.95). {'Very ' * 600}long. Of 960 responses, 240 were sealed."
+    CampaignProgress(PlainLines(stream)).finish(long)
+    lines = stream.getvalue().splitlines()
+    assert len(lines) == 3
+    assert lines[0] == "No theory was shown to predict best (0.95)."
+    assert lines[1].endswith("long.")
+    assert lines[2].startswith("Of 960 responses, 240 were sealed. (")
