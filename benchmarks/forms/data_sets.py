@@ -441,7 +441,11 @@ def graded_rewards(domain: Domain, rng: Rng) -> PlainFile:
     trials = _simulated(domain, Stimuli(arrays), rng)
     reward = trials.feedback["reward"]
     size = float(np.abs(reward).max()) or 1.0
-    truth = replace(trials, feedback={**trials.feedback, "reward": (reward / size).round(12)})
+    shown = dict(trials.stimuli.arrays)
+    if reward.min() < 0:
+        shown["has_losses"] = np.ones(len(trials.stimuli))
+    followed = {**trials.feedback, "reward": (reward / size).round(12)}
+    truth = replace(trials, stimuli=Stimuli(shown), feedback=followed)
     frame = _frame(trials, {}, choice=trials.response, reward=(5 * reward).round().astype(int))
     return PlainFile(frame, "choice", truth)
 
