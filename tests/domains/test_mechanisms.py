@@ -170,7 +170,7 @@ def claim_of(domain, name):
         ("perception", "full_ddm", "The starting point varies between trials (range 45% of the greatest possible)."),
         ("perception", "lba", "without noise within a trial"),
         ("risky", "expected_utility", "weight outcomes by their probabilities"),
-        ("risky", "cumulative_prospect_theory", "weight outcomes by differences of weighted"),
+        ("risky", "cumulative_prospect_theory", "weight outcomes by cumulative probabilities"),
     ],
 )  # fmt: skip
 def test_a_claim_uses_the_terms_of_its_field(domain, name, words):

@@ -313,8 +313,8 @@ CHOICE = (
         },
         wording=Wording(
             clause=(
-                "sample reasons one at a time, in proportion to their weight, until the lead of one "
-                "product reaches a threshold ({reasons_ahead} reasons; at 1 the first reason decides)"
+                "sample cues one at a time, in proportion to their weight, until the lead of one "
+                "product reaches a threshold ({reasons_ahead} cues; at 1 the first cue decides)"
             )
         ),
         repairs=("extremeness",),
@@ -324,6 +324,7 @@ CHOICE = (
     _choice(
         name="first_reason_drawn",
         clause="sample one cue in proportion to its weight and decide by it",
+        beside=(("weight:equal",), "sample one cue, each with equal probability, and decide by it"),
         code=f"{LOG_SHARES}\np = logistic(log_shares + bias, xp)",
         repairs=("extremeness",),
         rests_on=SHARES,
