@@ -150,7 +150,7 @@ STRENGTH = (
         code='evidence = parameters["rate"] + none',
         parameters={"rate": RATE},
         wording=Wording(
-            clause="accumulate evidence at the same mean rate from all stimuli ({rate} per second)"
+            clause="accumulate evidence at the same mean rate from all stimuli (drift rate {rate}, noise SD 1)"
         ),
         predictions=({"property": "ignores", "in": "strength"},),
         source=RATCLIFF,
@@ -161,7 +161,7 @@ STRENGTH = (
         Wording(
             clause=(
                 "accumulate evidence in proportion to the strength of the stimulus "
-                "({rate} per second for the strongest)"
+                "(drift rate {rate} for the strongest, noise SD 1)"
             )
         ),
         PALMER,
@@ -172,7 +172,7 @@ STRENGTH = (
         Wording(
             clause=(
                 "accumulate evidence at a rate that is a power of the strength of the stimulus "
-                "(exponent {exponent}, {rate} per second for the strongest)"
+                "(exponent {exponent}, drift rate {rate} for the strongest, noise SD 1)"
             ),
             label="power law",
         ),
@@ -214,7 +214,7 @@ VARIABILITY = (
             )
         },
         wording=Wording(
-            clause="accumulate evidence at a rate that varies between trials (SD {unevenness} per second)",
+            clause="accumulate evidence at a rate that varies between trials (SD {unevenness})",
             label="varying evidence",
         ),
         source=f"{RATCLIFF}; {TUERLINCKX}",
