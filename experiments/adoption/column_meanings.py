@@ -273,7 +273,7 @@ def _add_roles_by_values(frame: pd.DataFrame, found: dict[str, str], made: Seque
         columns = {n: own for n, own in columns.items() if not own.words & set(PERSONAL)}
         who = participant_by_values(columns)
         # Each list is one participant's, unless another column is the same within lists.
-        for name in made:
+        for name in (own for own in made if own in columns):
             is_named = bool(who) and is_fixed_within(columns[who], columns[name].code)
             who = who if is_named or len(columns[name].distinct) < 2 else name
         if who:
