@@ -619,6 +619,12 @@ HORIZON, MOST_LENGTHS = {"game", "length"}, 4
 """Words in the name of a column of lengths of games, some choices in which are forced, and how many there are."""
 
 
+def lengths_of_games(frame: pd.DataFrame) -> list[str]:
+    """Columns of lengths of games, as in the horizon task, whose first choices are forced."""
+    named = [name for name in map(str, frame.columns) if set(words_of(name)) >= HORIZON]
+    return [name for name in named if 1 < frame[name].nunique() <= MOST_LENGTHS]
+
+
 def check_forced(frame: pd.DataFrame, name: str, columns: AnswerColumns, notes: list[str]) -> None:
     """Question forced choices that brought rewards: they are no choices, and participants learned from them.
 
@@ -636,7 +642,7 @@ def check_forced(frame: pd.DataFrame, name: str, columns: AnswerColumns, notes: 
         rows = frame[column].str.strip().isin(odd) & (frame[reward] != "")
         if what.startswith("forced") and rows.any():
             which = f"{column} is {odd[0]} in {rows_named(frame.index[rows.to_numpy()])}, which"
-        elif set(words_of(column)) >= HORIZON and 1 < frame[column].nunique() <= MOST_LENGTHS:
+        elif column in lengths_of_games(frame):
             which = f"{column} holds lengths of games, as in the horizon task, whose first choices"
         else:
             continue

@@ -264,6 +264,8 @@ def test_what_came_of_gambles_is_no_part_of_them(rng: np.random.Generator) -> No
         "a_amounts": ["Ha", "La"], "a_probabilities": ["pHa"], "b_amounts": ["Hb", "Lb"], "b_probabilities": ["pHb"],
     }  # fmt: skip
     assert only(read(frame)).response.tolist() == frame["B"].tolist()
+    (note,) = (line for line in found.odd if "taken for what came of the gambles" in line)
+    assert set(note.partition(":")[0].split(", ")) == {"Apay", "Bpay", "Payoff"}
 
 
 def test_lotteries_with_more_outcomes_than_columns_are_refused(rng: np.random.Generator) -> None:
