@@ -7,7 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from lakatos.experiments.adoption.cell_units import has_units
 from lakatos.experiments.adoption.mapping import AnswerColumns
@@ -18,6 +20,7 @@ from lakatos.experiments.adoption.signatures import (
     changes_by_step,
     counts_choices,
     counts_up,
+    is_clock,
     is_fixed_within,
     participant_by_values,
     ranks_rows,
@@ -188,10 +191,8 @@ def meanings_of(
                 is_name = len(own_words) == 1 or bool(set(own_words) & IDENTIFIERS)
                 is_other = int(meaning == "participant" and not (is_name and item.n_distinct > 1))
                 is_none = meaning == "participant" and has_ids and not _tells_apart(item)
-                if (
-                    meaning == "order"
-                ):  # of several columns of one word, the one that counts the rows
-                    is_other = 2 * (not _counts_rows(frame, found, item)) + ("id" in own_words)
+                if meaning == "order":
+                    is_other = _rank_as_order(frame, found, item)
                 ranked.append((is_none, hits[0], is_other, len(own_words), item.name))
         best = [own[-1] for own in sorted(ranked) if own[:-1] == min(ranked)[:-1]]
         if meaning == "participant" and len(best) > 1:
@@ -246,6 +247,26 @@ def _counts_rows(frame: pd.DataFrame, found: Mapping[str, str], item: ColumnSumm
         return False
     column, person = _signature(frame, item.name), places_of(frame[who])
     return counts_up(column, person) or ranks_rows(column, person)
+
+
+def _rank_as_order(frame: pd.DataFrame, found: Mapping[str, str], item: ColumnSummary) -> int:
+    """Of several columns that one word calls an order, 0 for one that numbers rows, 2 for one that does not.
+
+    An identifier that numbers each participant's rows alike (1) may be that of an item.
+    """
+    if item.n_distinct == len(frame) and is_clock(
+        _signature(frame, item.name), _people(frame, found)
+    ):
+        return 0
+    if not _counts_rows(frame, found, item):
+        return 2
+    return int("id" in words_of(item.name))
+
+
+def _people(frame: pd.DataFrame, found: Mapping[str, str]) -> NDArray[np.int64]:
+    """``(n_rows,)`` the participant of each row; one where no column names any."""
+    who = next((name for name, meaning in found.items() if meaning == "participant"), "")
+    return places_of(frame[who]) if who else np.zeros(len(frame), dtype=np.int64)
 
 
 def _signature(frame: pd.DataFrame, name: str) -> ColumnSignature:
