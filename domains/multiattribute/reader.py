@@ -143,7 +143,8 @@ def _for_second(stimuli: Stimuli) -> Array:
 LAYOUT = StimulusLayout(
     {
         "ratings": "two lists of columns: each expert's rating of the first and of the second product",
-        "validities": "how often each expert or property is right, 0.5 to 1: columns or numbers, one for each",
+        "validities": "how often each expert or property is right, 0.5 to 1: columns or numbers, one for each; "
+        "alike where none is known to be better",
         "rating_max": "top of the scale; the highest rating in the file where it is left out",
     },
     ("ratings", "validities"),

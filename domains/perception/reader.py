@@ -312,9 +312,8 @@ def _is_word_or_not(item: ColumnSignature) -> bool:
     """Whether a column says of each row whether letters were a word."""
     distinct_cells = {cell.casefold() for cell in item.distinct}
     fits = [distinct_cells & words for words in WORDS]
-    return (
-        len(distinct_cells) == 2 and all(len(own) == 1 for own in fits) and not item.words & PRESSED
-    )
+    is_said = all(len(own) == 1 for own in fits) or "lexicality" in item.words
+    return len(distinct_cells) == 2 and is_said and not item.words & PRESSED
 
 
 def _signed_response(

@@ -35,6 +35,7 @@ from lakatos.experiments.adoption.signatures import (
     counts_choices,
     is_below,
     is_clock,
+    is_function_of,
     is_not_above,
     is_one_to_one,
     named_amounts,
@@ -322,12 +323,24 @@ def recognise(table: TableSignature) -> Reading | None:
     found = _recognised(table, table.numbers())
     found = found or _recognised(table, [*table.numbers(), *table.constants()])
     numbers = table.numbers()
-    offered = [item for item in numbers if not _is_drawn(item, numbers)]
-    return found or (_recognised(table, offered) if len(offered) < len(numbers) else None)
+    drawn = [item for item in numbers if _is_drawn(item, numbers)]
+    if found or not drawn:
+        return found
+    found = _recognised(table, [item for item in numbers if item not in drawn])
+    names = ", ".join(item.name for item in drawn)
+    note = (
+        f"{names}: taken for what came of the gambles, since each row repeats one of their amounts"
+    )
+    return found and replace(found, notes=(*found.notes, note))
 
 
 def _is_drawn(item: ColumnSignature, numbers: Sequence[ColumnSignature]) -> bool:
-    """Whether a column says in each row what one of several others says, as one of what came of gambles does."""
+    """Whether a column repeats one of several others in each row, as what came of gambles does, and follows from none.
+
+    The same columns beside it go with different numbers in it where gambles were played several times.
+    """
+    if any(is_function_of(item, other) for other in numbers if other is not item):
+        return False
     same = [item.values == other.values for other in numbers if other is not item]
     shares = [own.mean() for own in same]
     is_any = np.any(same, axis=0) if same else np.zeros(1, dtype=bool)

@@ -554,7 +554,9 @@ def _in_order(
     found_notes, scale = list[str](), scale_of(domain)
     is_needed = domain.sequential or (scale is not None and scale.kind == "timed")
     participant = _people(cells, columns)
-    order, is_known = order_of_rows(cells, columns, participant, found_notes, is_needed=is_needed)
+    order, is_known = order_of_rows(
+        cells, columns, participant, found_notes, is_needed=is_needed, has_games=domain.sequential
+    )
     notes += _of_experiment(name, found_notes, columns)
     return cells.of(cells.frame.iloc[order]), is_known
 
@@ -706,7 +708,20 @@ def _check_unread_parts(
     still = {
         part: words for part, words in parts.items() if part not in {*columns.stimulus, *SETTINGS}
     }
-    for column in columns_not_read(frame, columns) if known_layout(domain).build else ():
+    unread = columns_not_read(frame, columns) if known_layout(domain).build else []
+    lots = [column for column in unread if {"lot", "num"} <= set(words_of(column))]
+    lots = [column for column in lots if (numbers_of(frame[column].str.strip()) > 1).any()]
+    if lots and "b_amounts" in parts:
+        where = " ".join(f"--column where.{column}=1" for column in lots)
+        question(
+            columns,
+            notes,
+            "unread_column",
+            f"{name}: {' and '.join(lots)} {'says' if len(lots) == 1 else 'say'} that some gambles have more outcomes "
+            f"than their columns. Read the others, {where}, or name columns of all outcomes: --column "
+            "b_amounts='[\"COLUMN\", ...]' and b_probabilities likewise",
+        )
+    for column in unread:
         distinct = sorted(set(frame[column].str.strip()) - {""})
         words = [word for word in words_of(column) if len(word) > 2]
         is_role = {"own", "other"} <= set(parts) and {"role", "player", "position"} & set(

@@ -7,7 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from lakatos.experiments.adoption.cell_units import has_units
 from lakatos.experiments.adoption.mapping import AnswerColumns
@@ -18,6 +20,7 @@ from lakatos.experiments.adoption.signatures import (
     changes_by_step,
     counts_choices,
     counts_up,
+    is_clock,
     is_fixed_within,
     participant_by_values,
     ranks_rows,
@@ -188,10 +191,8 @@ def meanings_of(
                 is_name = len(own_words) == 1 or bool(set(own_words) & IDENTIFIERS)
                 is_other = int(meaning == "participant" and not (is_name and item.n_distinct > 1))
                 is_none = meaning == "participant" and has_ids and not _tells_apart(item)
-                if (
-                    meaning == "order"
-                ):  # of several columns of one word, the one that counts the rows
-                    is_other = 2 * (not _counts_rows(frame, found, item)) + ("id" in own_words)
+                if meaning == "order":
+                    is_other = _rank_as_order(frame, found, item)
                 ranked.append((is_none, hits[0], is_other, len(own_words), item.name))
         best = [own[-1] for own in sorted(ranked) if own[:-1] == min(ranked)[:-1]]
         if meaning == "participant" and len(best) > 1:
@@ -248,6 +249,26 @@ def _counts_rows(frame: pd.DataFrame, found: Mapping[str, str], item: ColumnSumm
     return counts_up(column, person) or ranks_rows(column, person)
 
 
+def _rank_as_order(frame: pd.DataFrame, found: Mapping[str, str], item: ColumnSummary) -> int:
+    """Of several columns that one word calls an order, 0 for one that numbers rows, 2 for one that does not.
+
+    An identifier that numbers each participant's rows alike (1) may be that of an item.
+    """
+    if item.n_distinct == len(frame) and is_clock(
+        _signature(frame, item.name), _people(frame, found)
+    ):
+        return 0
+    if not _counts_rows(frame, found, item):
+        return 2
+    return int("id" in words_of(item.name))
+
+
+def _people(frame: pd.DataFrame, found: Mapping[str, str]) -> NDArray[np.int64]:
+    """``(n_rows,)`` the participant of each row; one where no column names any."""
+    who = next((name for name, meaning in found.items() if meaning == "participant"), "")
+    return places_of(frame[who]) if who else np.zeros(len(frame), dtype=np.int64)
+
+
 def _signature(frame: pd.DataFrame, name: str) -> ColumnSignature:
     return ColumnSignature(name, frame[name].str.strip().reset_index(drop=True))
 
@@ -273,7 +294,7 @@ def _add_roles_by_values(frame: pd.DataFrame, found: dict[str, str], made: Seque
         columns = {n: own for n, own in columns.items() if not own.words & set(PERSONAL)}
         who = participant_by_values(columns)
         # Each list is one participant's, unless another column is the same within lists.
-        for name in made:
+        for name in (own for own in made if own in columns):
             is_named = bool(who) and is_fixed_within(columns[who], columns[name].code)
             who = who if is_named or len(columns[name].distinct) < 2 else name
         if who:

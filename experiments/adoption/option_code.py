@@ -46,11 +46,13 @@ OPPOSITES: tuple[tuple[set[str], set[str]], ...] = (
 NEED_A_VERB = {"first", "second", "1", "2", "then"}
 """Words that are no option in a name such as ``first_choice``; nor is any single letter."""
 ACCEPT = {
-    "accept", "accepts", "accepted", "play", "played", "bet", "took", "annehmen", "angenommen",
+    "accept", "accepts", "accepted", "play", "played", "bet", "took", "annehmen", "angenommen", "akzeptiert", "acepta",
+    "acepto", "aceptado", "aceptada", "aceita", "aceitou", "accetta", "accettata", "accettare", "geaccepteerd",
 }  # fmt: skip
 REJECT = {
     "reject", "rejects", "rejected", "refuse", "refused", "decline", "declined", "pass", "skip", "leave", "ablehnen",
-    "abgelehnt",
+    "abgelehnt", "rechaza", "rechazo", "rechazada", "refus", "rejeita", "rejeitou", "recusa", "recusou",
+    "rifiuta", "rifiutata", "rifiutare", "geweigerd", "weigert",
 }  # fmt: skip
 """Words for taking and for leaving what is offered."""
 NEGATIVE = {

@@ -246,6 +246,7 @@ OTHER_TASKS = {
     frozenset({"response", "deg"}): "angles that were reported",
     frozenset({"response", "angle"}): "angles that were reported",
     frozenset({"reported", "angle"}): "angles that were reported",
+    frozenset({"sent", "back"}): "what was sent back in a trust game",
 }
 """Words in names, or in cells, of columns of tasks that no kind here holds, and what they say."""
 

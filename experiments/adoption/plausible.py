@@ -502,9 +502,10 @@ def rows_that_count(
         response: Column of responses; rows without one, which say what came before others, are kept.
     """
     where: dict[str, str | tuple[str, ...]] = {}
-    if SCREEN not in used and (screens := screens_with_responses(frame)):
-        where[SCREEN] = screens if len(screens) > 1 else screens[0]
-        frame = frame[frame[SCREEN].str.strip().isin(screens).to_numpy()]
+    name, screens = screens_with_responses(frame)
+    if screens and name not in used:
+        where[name] = screens if len(screens) > 1 else screens[0]
+        frame = frame[frame[name].str.strip().isin(screens).to_numpy()]
     marked: list[tuple[NDArray[np.bool_], str, str | tuple[str, ...]]] = []
     for column in (name for name in map(str, frame.columns) if name not in where):
         cells = frame[column].str.strip()
@@ -538,17 +539,18 @@ def rows_that_count(
     return where | others if gone.mean() <= MOST_PRACTICE else where
 
 
-SCREEN = "sender"
-"""Column of lab.js that names the screen of each row."""
+SCREENS = (("sender", "response", "ended_on"), ("Zone Type", "Response", "Reaction Time"))
+"""Columns of lab.js, and of Gorilla, that name the screen of each row, its response, and one beside them."""
 
 
-def screens_with_responses(frame: pd.DataFrame) -> tuple[str, ...]:
-    """The screens of a file of lab.js that ever have a response, beside others such as fixation crosses."""
-    if not {SCREEN, "ended_on", "response"} <= set(frame.columns):
-        return ()
-    screen, filled = frame[SCREEN].str.strip(), (frame["response"].str.strip() != "").to_numpy()
-    kept = tuple(screen[filled].unique())
-    return kept if set(kept) < set(screen) else ()
+def screens_with_responses(frame: pd.DataFrame) -> tuple[str, tuple[str, ...]]:
+    """The column of screens, and those that ever have a response, beside others such as fixation crosses."""
+    for name, response, beside in SCREENS:
+        if {name, response, beside} <= set(frame.columns):
+            screen, filled = frame[name].str.strip(), (frame[response].str.strip() != "").to_numpy()
+            kept = tuple(screen[filled].unique())
+            return name, kept if set(kept) < set(screen) else ()
+    return "", ()
 
 
 MOST_MISSED_ROWS = 0.3
@@ -617,6 +619,12 @@ HORIZON, MOST_LENGTHS = {"game", "length"}, 4
 """Words in the name of a column of lengths of games, some choices in which are forced, and how many there are."""
 
 
+def lengths_of_games(frame: pd.DataFrame) -> list[str]:
+    """Columns of lengths of games, as in the horizon task, whose first choices are forced."""
+    named = [name for name in map(str, frame.columns) if set(words_of(name)) >= HORIZON]
+    return [name for name in named if 1 < frame[name].nunique() <= MOST_LENGTHS]
+
+
 def check_forced(frame: pd.DataFrame, name: str, columns: AnswerColumns, notes: list[str]) -> None:
     """Question forced choices that brought rewards: they are no choices, and participants learned from them.
 
@@ -634,7 +642,7 @@ def check_forced(frame: pd.DataFrame, name: str, columns: AnswerColumns, notes: 
         rows = frame[column].str.strip().isin(odd) & (frame[reward] != "")
         if what.startswith("forced") and rows.any():
             which = f"{column} is {odd[0]} in {rows_named(frame.index[rows.to_numpy()])}, which"
-        elif set(words_of(column)) >= HORIZON and 1 < frame[column].nunique() <= MOST_LENGTHS:
+        elif column in lengths_of_games(frame):
             which = f"{column} holds lengths of games, as in the horizon task, whose first choices"
         else:
             continue

@@ -16,6 +16,7 @@ from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.option_kind import label_of_option
 from lakatos.experiments.adoption.plausible import JUDGED
 from lakatos.experiments.adoption.row_cells import RowCells
+from lakatos.experiments.adoption.signatures import SCHEDULES
 from lakatos.experiments.answer_scale import scale_of
 from lakatos.experiments.outcomes import NamesOptions
 from lakatos.experiments.task import Domain, Trials, seen_trial
@@ -73,7 +74,7 @@ def conditions_not_read(frame: pd.DataFrame, columns: AnswerColumns, domain: Dom
 
     Such a column holds 0 and 1, or two to six different words, of which most participants have each in several
     rows. Words that follow from the response, as another coding of it, are no condition, nor are those of responses and
-    right keys, and what came of a response.
+    right keys, and what came of a response, unless it says in which blocks there was feedback.
     """
     if columns.participant not in frame:
         return []
@@ -88,7 +89,9 @@ def conditions_not_read(frame: pd.DataFrame, columns: AnswerColumns, domain: Dom
             continue
         numbers = pd.to_numeric(pd.Series(words).str.replace(",", "."), errors="coerce")
         is_number = numbers.notna().any() and set(words) != {"0", "1"}
-        if is_number or set(words) <= distinct or set(words_of(name)) & (OF_RESPONSES | JUDGED):
+        is_of_blocks = "feedback" in words_of(name) and _is_of_blocks(frame, name)
+        is_of_response = set(words) <= distinct or set(words_of(name)) & (OF_RESPONSES | JUDGED)
+        if is_number or (is_of_response and not is_of_blocks):
             continue
         rows = pd.crosstab(people, cells)[words]
         has_each = (rows >= LEAST_ROWS).all(axis=1).mean()
@@ -110,6 +113,12 @@ def conditions_not_read(frame: pd.DataFrame, columns: AnswerColumns, domain: Dom
         f"{', '.join(found.values())} {vary} within participants and {are} not read, so responses of all "
         f"{'its' if is_one else 'their'} values are taken together{way}"
     ]
+
+
+def _is_of_blocks(frame: pd.DataFrame, name: str) -> bool:
+    """Whether a column follows from one of numbers of blocks."""
+    blocks = (own for own in map(str, frame.columns) if set(words_of(own)) & SCHEDULES)
+    return any((frame[name].groupby(frame[own]).nunique() <= 1).all() for own in blocks)
 
 
 def _says_correctness(frame: pd.DataFrame, name: str, response: str) -> bool:

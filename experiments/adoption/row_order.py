@@ -31,6 +31,7 @@ def order_of_rows(
     notes: list[str],
     *,
     is_needed: bool,
+    has_games: bool = False,
 ) -> tuple[Array, bool]:
     """``(n_rows,)`` rows by person and by the order in which the person gave the answers, and whether that is known.
 
@@ -44,6 +45,7 @@ def order_of_rows(
         participant: ``(n_rows,)`` number of the person.
         notes: What is assumed is added to them.
         is_needed: Whether trials depend on the order.
+        has_games: Whether what is learned may begin anew.
 
     Raises:
         TrialsError: Trials depend on the order, numbers occur twice, and neither a column nor the order of rows tells
@@ -62,7 +64,7 @@ def order_of_rows(
     if _is_in_runs(participant[by_person], [part[by_person] for part in when]):
         notes.append(
             f"{anew}: rows are in their order in the file. Where a new game begins there, say block_start"
-            if is_needed and "block_start" not in columns.stimulus
+            if has_games and "block_start" not in columns.stimulus
             else f"{anew}: rows are in their order in the file"
         )
         return by_person, True

@@ -392,7 +392,7 @@ def check_properties(
 ) -> None:
     """Question a column of numbers that its name makes a property of options, and that nothing reads.
 
-    It comes and goes within participants and does not follow from a column that is read. Its name speaks of
+    It comes and goes within participants and does not follow from columns that are read. Its name speaks of
     probabilities, or has the words of a known part of trials and of one option.
     """
     frame, of_options = cells.frame, set.union(*_words_of_options(columns.stimulus, labels))
@@ -407,6 +407,7 @@ def check_properties(
             continue
         others = [frame[own] for own in read if frame[own].nunique() < len(frame) / 2]
         follows = any(places_of(own, frame[name]).max() == places_of(own).max() for own in others)
+        follows = follows or _is_combination(values, [numbers_of(frame[own]) for own in read])
         if not follows and is_mixed(cells.text(name), participant):
             own_values = list(map(str, frame[name].value_counts().index))
             question(
@@ -419,6 +420,19 @@ def check_properties(
             )
 
 
+def _is_combination(values: pd.Series, read: Sequence[pd.Series]) -> bool:
+    """Whether numbers are a weighted sum of other columns', as a difference of amounts is, in many different rows."""
+    rows = np.column_stack([*read, np.ones(len(values)), values])
+    rows = np.unique(rows[np.isfinite(rows).all(axis=1)], axis=0)
+    if len(rows) < FEWEST_SUMS * rows.shape[1]:
+        return False
+    own, others = rows[:, -1], rows[:, :-1]
+    weights = np.linalg.lstsq(others, own, rcond=None)[0]
+    return bool(np.allclose(others @ weights, own, atol=1e-6 * max(float(np.ptp(own)), 1e-9)))
+
+
+FEWEST_SUMS = 4
+"""Different rows for each weight from which on a sum is no accident."""
 CHANCES = {"p", "prob", "probs", "probability", "chance", "chances", "risk", "odds"}
 """Words in names of columns of probabilities."""
 

@@ -31,7 +31,6 @@ from lakatos.experiments.adoption.option_code import MOST_MISSED, zero_question
 from lakatos.experiments.adoption.own_tasks import own_task_in_words, speaks_of_conflict
 from lakatos.experiments.adoption.plausible import (
     MOST_AGAIN,
-    SCREEN,
     marks_of_missing,
     response_at_places,
     rows_in_words,
@@ -75,7 +74,8 @@ def practice_in_words(
         found = rows_that_do_not_count(frame, column)
         is_said = found and found[2].startswith(("missed", "attention", "excluded"))
         what = found[2] if found and is_said else "practice or previews"
-        if column == SCREEN and kept == set(screens_with_responses(frame)):
+        name, screens = screens_with_responses(frame)
+        if column == name and kept == set(screens):
             what = "screens without a response"
         lines.append(
             f"{rows_named(rows)} {'is' if len(rows) == 1 else 'are'} left out as {what}, since {why}; --accept "

@@ -10,6 +10,7 @@ import pandas as pd
 
 from lakatos.experiments.adoption.cell_units import dated_amounts
 from lakatos.experiments.adoption.names import words_of
+from lakatos.experiments.adoption.plausible import lengths_of_games
 from lakatos.experiments.errors import TrialsError
 
 NUMBER = "#"
@@ -196,6 +197,11 @@ def games_in_words(frame: pd.DataFrame, participant: str) -> str:
     wide = numbered_patterns(frame, {}) if participant in frame.columns else ""
     if "," not in wide or frame[participant].duplicated().mean() <= MOST_TWICE:
         return ""
+    if lengths := lengths_of_games(frame):
+        return (
+            f"{lengths[0]} holds lengths of games, as in the horizon task, whose first choices are forced: steps "
+            "without a choice are no part of a kind of task here, and the file is not read"
+        )
     return (
         f"columns {wide.replace(',', ' and ')} number the steps of each row: if a row is a game, say --domain NAME "
         f"--column 'wide={wide}'"

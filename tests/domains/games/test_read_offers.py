@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from lakatos.experiments.adoption.describe import describe_table
+from lakatos.experiments.adoption.recognised import accepts
+from lakatos.experiments.adoption.signatures import ColumnSignature
 from lakatos.experiments.adoption.tables import table_of_frame
 
 
@@ -25,3 +28,11 @@ def test_what_the_proposer_keeps_is_no_sum_that_an_offer_comes_from() -> None:
     assert found.domain == "games"
     assert found.mapping.responses == {"accept": 1, "reject": 0}
     assert found.mapping.stimulus["other"] == [[0, 0], ["pie - offer_to_you"] * 2]
+
+
+@pytest.mark.parametrize(
+    "cells", [("acepta", "rechaza"), ("aceita", "recusa"), ("accetta", "rifiuta"), ("accepté", "refusé")]
+)  # fmt: skip
+def test_offers_are_taken_and_left_in_other_languages(cells: tuple[str, str]) -> None:
+    column = ColumnSignature("respuesta", pd.Series(cells))
+    assert accepts(column, cells) == {cells[0]: 1, cells[1]: 0}

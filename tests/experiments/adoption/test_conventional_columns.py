@@ -10,11 +10,12 @@ import pytest
 from reading import only, read
 
 from lakatos.domains import open_domain
+from lakatos.experiments.adoption.column_meanings import meanings_of, summary_of
 from lakatos.experiments.adoption.describe import TableDescription, describe_table
 from lakatos.experiments.adoption.own_tasks import own_task_in_words
 from lakatos.experiments.adoption.signatures import table_signature
 from lakatos.experiments.adoption.tables import read_answers, table_of_frame
-from lakatos.experiments.errors import TrialsError
+from lakatos.experiments.errors import ImplausibleError, TrialsError
 
 SHARING = Path(__file__).parents[3] / "studies" / "tasks" / "sharing.toml"
 
@@ -101,6 +102,26 @@ def test_columns_s_and_r_are_stimulus_and_response_as_in_files_of_emc2(
     assert (found.mapping.response, found.mapping.stimulus) == ("R", {"right_key": "S"})
     by_chance = frame.assign(R=rng.permutation(frame["R"].to_numpy()))
     assert _described(by_chance).domain == ""
+
+
+def test_lexicality_says_of_each_row_whether_it_is_a_word(rng: np.random.Generator) -> None:
+    frame = _people(6, 80).assign(spelling="x", lexicality=rng.choice(["W", "N"], 480))
+    frame["accuracy"] = (rng.random(480) < 0.9).astype(int)
+    frame["rt"] = rng.uniform(400, 900, 480).round()
+    found = _described(frame)
+    assert (found.domain, found.mapping.response) == ("perception", "accuracy")
+    assert _described(frame.rename(columns={"lexicality": "colour"})).domain == ""
+
+
+def test_numbers_that_begin_anew_are_no_games_where_nothing_is_learned(
+    rng: np.random.Generator,
+) -> None:
+    frame, right = _motion(rng)
+    frame["trial"] = np.tile(np.arange(1, 41), 12)
+    other = frame["direction"].map({"left": "right", "right": "left"})
+    found = read(frame.assign(response=frame["direction"].where(right, other)), order="trial")
+    (note,) = (line for line in found.notes if "as where it begins anew" in line)
+    assert note.endswith("rows are in their order in the file")
 
 
 # Orders ----------------------------------------------------------------------------------------
@@ -243,6 +264,34 @@ def test_what_came_of_gambles_is_no_part_of_them(rng: np.random.Generator) -> No
         "a_amounts": ["Ha", "La"], "a_probabilities": ["pHa"], "b_amounts": ["Hb", "Lb"], "b_probabilities": ["pHb"],
     }  # fmt: skip
     assert only(read(frame)).response.tolist() == frame["B"].tolist()
+    (note,) = (line for line in found.odd if "taken for what came of the gambles" in line)
+    assert set(note.partition(":")[0].split(", ")) == {"Apay", "Bpay", "Payoff"}
+
+
+def test_lotteries_with_more_outcomes_than_columns_are_refused(rng: np.random.Generator) -> None:
+    frame = _gambles(rng).assign(LotNumA=1, LotNumB=np.tile([1, 1, 4], 80))
+    with pytest.raises(ImplausibleError, match=r"LotNumB says.*more outcomes.*where.LotNumB=1"):
+        read(frame)
+    assert only(read(frame, where={"LotNumB": "1"})).n_responses == 160
+    assert only(read(frame.assign(LotNumB=1))).n_responses == 240
+
+
+def test_feedback_of_blocks_is_a_condition(rng: np.random.Generator) -> None:
+    frame = _gambles(rng).assign(block=np.tile([1, 2], 120))
+    for feedback, is_named in ((frame["block"] - 1, True), (rng.integers(0, 2, 240), False)):
+        notes = read(frame.assign(Feedback=feedback)).notes
+        assert any(note.startswith("Feedback (0, 1) varies") for note in notes) == is_named
+
+
+def test_a_sum_of_amounts_is_no_other_property(rng: np.random.Generator) -> None:
+    gain, loss = rng.integers(5, 20, 300) * 2, rng.integers(5, 20, 300)
+    accepted = rng.random(300) < 1 / (1 + np.exp(-0.3 * (gain - 1.5 * loss)))
+    frame = _people(5, 60).assign(
+        gain=gain, loss=loss, choice=np.where(accepted, "accept", "reject")
+    )
+    assert only(read(frame.assign(p_value=gain - 2 * loss))).n_responses == 300
+    with pytest.raises(ImplausibleError, match=r"p_value .* is that of a property of options"):
+        read(frame.assign(p_value=rng.integers(-9, 9, 300)))
 
 
 def test_t_r_p_and_s_are_payoffs_of_a_dilemma(rng: np.random.Generator) -> None:
@@ -320,6 +369,24 @@ def test_observation_and_duration_of_labjs_are_participant_and_time(
     assert _described(rows).mapping.participant != "observation"  # of other programs
 
 
+def test_zones_of_gorilla_without_a_response_are_no_trials(rng: np.random.Generator) -> None:
+    frame = _labjs(rng).rename(columns={
+        "sender": "Zone Type", "id": "Participant Private ID", "duration": "Reaction Time", "response": "Response",
+    })  # fmt: skip
+    found = _described(frame.drop(columns="ended_on"))
+    assert found.mapping.where == {"Zone Type": "Stroop screen"}
+    assert any("left out as screens without a response" in line for line in found.odd)
+
+
+def test_lists_of_one_participant_each_may_have_another_name() -> None:
+    frame = _people(4, 10).astype(str)
+    summaries = [summary_of(frame, name) for name in frame.columns]
+    assert meanings_of(frame, summaries, made=["no longer there"])["subj_idx"] == "participant"
+    frame = frame.rename(columns={"subj_idx": "x"})
+    summaries = [summary_of(frame, name) for name in frame.columns]
+    assert meanings_of(frame, summaries, made=["no longer there"])["x"] == "participant"
+
+
 def test_a_log_of_events_is_refused_with_the_table_to_write(tmp_path: Path) -> None:
     file = tmp_path / "log.csv"
     rows = ["Subject,Trial,Event Type,Code,Time,TTime"]
@@ -353,6 +420,16 @@ def test_stated_amounts_and_judgments_of_one_sequence_fit_no_kind(rng: np.random
     words = _own_task(judged)
     assert words.startswith("sequence seems to hold one sequence in each row, and judgment what")
     assert "no kind of task here fits" in words
+
+
+def test_what_was_sent_back_in_a_trust_game_is_no_gift(rng: np.random.Generator) -> None:
+    sent = rng.integers(1, 10, 200)
+    frame = _people(20, 10).rename(columns={"trial": "round_number"}).assign(
+        payoff=10 + sent, sent_amount=sent, sent_back_amount=(sent * rng.random(200)).astype(int)
+    )  # fmt: skip
+    words = " ".join(_described(frame).doubts)
+    assert "sent_back_amount seems to say what was sent back in a trust game" in words
+    assert "a gift out of" not in words
 
 
 def _budgets(rng: np.random.Generator) -> pd.DataFrame:

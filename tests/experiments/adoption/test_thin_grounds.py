@@ -170,6 +170,13 @@ def test_rows_of_games_are_asked_for_and_then_read() -> None:
     assert np.flatnonzero(trials.stimuli["block_start"]).tolist() == list(range(0, 48, 8))
 
 
+def test_games_of_two_lengths_are_those_of_the_horizon_task() -> None:
+    found = describe_table(table_of_frame("a.csv", _games().assign(gameLength=[5, 10] * 12)))
+    (line,) = (line for line in found.doubts if "lengths of games" in line)
+    assert line.endswith("the file is not read")
+    assert not any("number the steps of each row" in line for line in found.doubts)
+
+
 def test_an_answer_that_ends_in_no_kind_of_task_is_not_printed() -> None:
     choice, step = (
         f"several columns may hold the choices; say which: --column response={name}"
