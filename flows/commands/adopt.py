@@ -166,11 +166,11 @@ def prepared_study(
     place, columns = new_study_place(runs, file), columns_of_options(column)
     made = new_study(place, file, domain, cycles=cycles, columns=columns)
     _print_new(console, made)
+    if made.too_few:
+        console.print(made.too_few)
+        raise typer.Exit(2)
     if made.open_questions:
         study = escape(str(made.study))
         console.print(f"This cannot be guessed. Fill it in in {study}, then: lakatos run {study}")
-        raise typer.Exit(2)
-    if made.too_few:
-        console.print(made.too_few)
         raise typer.Exit(2)
     return made.study

@@ -10,6 +10,8 @@ from math import ceil
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from lakatos.domains import DOMAINS, open_domain
 from lakatos.experiments.adoption.adopt import AdoptedAnswers, adopt, adopt_file
 from lakatos.experiments.adoption.describe import TableDescription, describe_table
@@ -141,7 +143,11 @@ def new_study(
         )
     task = chosen or DOMAINS[found.domain]
     open_questions = tuple(_open_questions(found, task))
-    adopted = None if open_questions else _adopted(data, table, found.mapping, task)
+    few = too_few_for_a_finding(_described_people(found))
+    try:
+        adopted = None if open_questions else _adopted(data, table, found.mapping, task)
+    except TrialsError as error:
+        raise (TrialsError(f"{error} {few}") if few else error) from None
     closed = adopted.closed if adopted else {}
     numbers = [len(item.stimuli) for item in adopted.trials] if adopted else []
     can_seal = SEALED_SHARE * min(numbers, default=LEAST_SEALED / SEALED_SHARE) >= LEAST_SEALED
@@ -164,8 +170,14 @@ def new_study(
     write_whole(study, text.encode())
     notes = adopted.told if adopted else ()
     people = [item.n_participants for item in adopted.trials if not item.pooled] if adopted else []
-    few = too_few_for_a_finding(max(people, default=LEAST_UNITS))
+    few = too_few_for_a_finding(max(people)) if people else few
     return NewStudy(study, tuple(_assumed(found)), notes, open_questions, few)
+
+
+def _described_people(found: TableDescription) -> int:
+    """Participants of a described file, before its rows are read; as many as are needed where no column names them."""
+    frame, name = found.source.frame if found.source else pd.DataFrame(), found.mapping.participant
+    return int(frame[name].nunique()) if name in frame.columns else LEAST_UNITS
 
 
 def too_few_for_a_finding(n_people: int) -> str:

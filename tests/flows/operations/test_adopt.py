@@ -193,6 +193,20 @@ def test_a_file_that_changed_since_the_study_was_read_is_refused(tmp_path: Path)
     assert not (tmp_path / "run").exists()
 
 
+def test_that_participants_are_too_few_is_stated_before_questions_are_answered(
+    tmp_path: Path,
+) -> None:
+    words = "No finding: the file has responses of 2 participants"
+    unknown = answers(tmp_path / "open.csv", ("left", "right"), n_people=2)
+    made = new_study(tmp_path / "open.toml", unknown)
+    assert made.open_questions
+    assert made.too_few.startswith(words)
+    wrong = answers(tmp_path / "wrong.csv", n_people=2)
+    wrong.write_text(wrong.read_text().replace(",5.0,", ",oops,", 1))
+    with pytest.raises(TrialsError, match=f"oops.*{words}"):
+        new_study(tmp_path / "wrong.toml", wrong)
+
+
 def test_a_file_of_fewer_than_five_participants_gives_no_finding(tmp_path: Path) -> None:
     few, enough = (answers(tmp_path / f"{n}.csv", n_people=n) for n in (2, 5))
     assert new_study(tmp_path / "few.toml", few).too_few == (
