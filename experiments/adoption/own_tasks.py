@@ -197,7 +197,7 @@ def _strength(table: TableSignature) -> str:
     return ""
 
 
-STATED = {"ce", "wtp", "wta", "equivalent", "valuation"}
+STATED = {"ce", "wtp", "wta", "equivalent", "valuation", "indifference", "indiff"}
 """Words in names of columns of amounts that participants stated."""
 NONE_FITS = "no kind of task here fits"
 
@@ -209,10 +209,10 @@ def _stated_amount(table: TableSignature) -> str:
         return ""
     name = amounts[0].name
     return (
-        f"{name} seems to hold amounts that participants stated, as certainty equivalents and prices are: {NONE_FITS}, "
-        "since responses are choices, places on a line, or gifts. A task of your own can have such responses in at "
-        "most 21 steps of the largest amount, as options = { from = 0, to = 100, step = 5 } and --column "
-        f"'response=round({name} / LARGEST * 20) * 5'. {DECLARE}"
+        f"{name} seems to hold amounts that participants stated, such as certainty equivalents, indifference points or "
+        f"prices: {NONE_FITS}, since responses are choices, places on a line, or gifts. A task of your own can have "
+        "such responses in at most 21 steps of the largest amount, as options = { from = 0, to = 100, step = 5 } and "
+        f"--column 'response=round({name} / LARGEST * 20) * 5'. {DECLARE}"
     )
 
 

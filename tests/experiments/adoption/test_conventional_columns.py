@@ -413,6 +413,10 @@ def test_stated_amounts_and_judgments_of_one_sequence_fit_no_kind(rng: np.random
     assert words.startswith("ce seems to hold amounts that participants stated")
     assert "no kind of task here fits" in words
     assert "round(ce / LARGEST * 20) * 5" in words
+    points = stated.rename(columns={"ce": "indifference_point"}).drop(columns="p1")
+    assert _own_task(points).startswith(
+        "indifference_point seems to hold amounts that participants stated"
+    )
     letters = ["".join(own) for own in rng.choice(["H", "T"], (200, 8))]
     judged = stated[["subject"]].assign(
         sequence=letters, judgment=rng.choice(["random", "not random"], 200)
