@@ -195,8 +195,15 @@ def _is_header(line: str, after: str) -> bool:
     return not after.startswith("#") and n_cells[0] == n_cells[1] > 1
 
 
-def read_delimited(path: Path, encoding: str) -> tuple[pd.DataFrame, list[str]]:
+def read_delimited(
+    path: Path, encoding: str, separator: str = ""
+) -> tuple[pd.DataFrame, list[str]]:
     """The cells of a table of text, by column; the index is the number of each row as a spreadsheet shows it.
+
+    Args:
+        path: The file.
+        encoding: Of its text.
+        separator: Of cells; found where it is empty.
 
     Raises:
         TrialsError: There is no row, rows differ in length, or it is too large; the message names the rows.
@@ -221,7 +228,7 @@ def read_delimited(path: Path, encoding: str) -> tuple[pd.DataFrame, list[str]]:
                 break
     if not head:
         raise TrialsError(f"{path} is empty; it holds no row of answers.")
-    mark = named or _separator_of(head, second)
+    mark = separator or named or _separator_of(head, second)
     notes = [f"cells are separated by {DELIMITERS[mark]}"] if mark != "," else []
     if n_remarks:
         notes.append(

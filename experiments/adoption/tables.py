@@ -56,7 +56,7 @@ from lakatos.experiments.adoption.limits import (
 )
 from lakatos.experiments.adoption.names import CHOICES, words_of
 from lakatos.experiments.adoption.units import KNOWN
-from lakatos.experiments.adoption.workbook import is_old_workbook, write_sheet
+from lakatos.experiments.adoption.workbook import OLD_EXCEL, ZIPPED, begins_with, write_sheet
 from lakatos.experiments.adoption.z_tree import is_z_tree, read_z_tree
 from lakatos.experiments.errors import TrialsError
 from lakatos.traces.wording import plural
@@ -355,18 +355,21 @@ def whole(cell: str) -> str:
 # Text -----------------------------------------------------------------------------------------
 
 
-def _read_text(path: Path) -> AnswerTable:
-    """A table with a header, cells separated by whatever the header is separated by; or JSON in a file of text."""
+def _read_text(path: Path, separator: str = "") -> AnswerTable:
+    """A table with a header, cells separated by whatever the header is separated by; or JSON in a file of text.
+
+    Where the separator of cells is known, the file is a table, whatever it begins with.
+    """
     encoding, notes = encoding_of(path)
-    if is_json(path, encoding):
+    if not separator and is_json(path, encoding):
         return _of_objects(path, *read_json(path, encoding), notes)
-    if is_z_tree(text_of(path, encoding, 200)):
+    if not separator and is_z_tree(text_of(path, encoding, 200)):
         with closing(lines_of(path, encoding)) as lines:
             frame, found_notes = read_z_tree(path, lines)
         return _with_decimal_points(
             AnswerTable(path.name, frame, (*notes, *found_notes)), may_group=False
         )
-    frame, found_notes = read_delimited(path, encoding)
+    frame, found_notes = read_delimited(path, encoding, separator)
     frame, signs = _with_plain_minus(frame)
     frame, groups = _without_apostrophes(frame)
     question_of = (
@@ -747,14 +750,22 @@ def _read_workbook(path: Path) -> AnswerTable:
     calamine = _optional("python_calamine", path)
     with TemporaryDirectory() as folder:
         sheet = Path(folder, f"{path.stem}.csv")
-        notes = write_sheet(path, calamine, written, sheet)
-        found = _read_text(sheet)
+        notes, separator = write_sheet(path, calamine, written, sheet)
+        try:
+            found = _read_text(sheet, separator)
+        except TrialsError as error:
+            words = str(error).replace(str(sheet), str(path)).replace(sheet.name, path.name)
+            raise TrialsError(words) from None
     return replace(found, name=path.name, notes=(*notes, *found.notes))
 
 
 def _read_xls(path: Path) -> AnswerTable:
-    """A workbook of Excel before 2007, or the table of text that other programs give this name."""
-    return _read_workbook(path) if is_old_workbook(path) else _read_text(path)
+    """A workbook of Excel, or the table of text to which other programs give this name."""
+    if begins_with(path, b"<"):
+        raise TrialsError(
+            f"{path} is a page in HTML or XML. Open it in Excel or LibreOffice and save it as .xlsx."
+        )
+    return _read_workbook(path) if begins_with(path, OLD_EXCEL, ZIPPED) else _read_text(path)
 
 
 def _read_r(path: Path) -> AnswerTable:

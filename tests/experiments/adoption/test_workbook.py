@@ -32,18 +32,26 @@ class Formula(str):
     """A formula whose value was never computed."""
 
 
+class Wrong(str):
+    """An error, such as ``#N/A``."""
+
+
 def cell(place: str, value: object) -> str:
     if value is None:
         return ""
     if isinstance(value, Formula):
         return f'<c r="{place}"><f>{value}</f><v /></c>'
+    if isinstance(value, Wrong):
+        return f'<c r="{place}" t="e"><v>{value}</v></c>'
     if isinstance(value, str):
         return f'<c r="{place}" t="inlineStr"><is><t>{escape(value)}</t></is></c>'
     return f'<c r="{place}"><v>{value!r}</v></c>'
 
 
-def workbook(path: Path, hidden: Sequence[str] = (), **sheets: list[list[object]]) -> Path:
-    """Write a workbook of Excel with some sheets."""
+def workbook(
+    path: Path, hidden: Sequence[str] = (), more: str = "", **sheets: list[list[object]]
+) -> Path:
+    """Write a workbook of Excel with some sheets, in each of which ``more`` stands below the cells."""
     listed = "".join(
         f'<sheet name="{name}" sheetId="{n}" r:id="rId{n}"{HIDDEN * (name in hidden)}/>'
         for n, name in enumerate(sheets, 1)
@@ -77,7 +85,7 @@ def workbook(path: Path, hidden: Sequence[str] = (), **sheets: list[list[object]
             )
             parts.writestr(
                 f"xl/worksheets/sheet{n}.xml",
-                f'<worksheet xmlns="{MAIN}"><sheetData>{written}</sheetData></worksheet>',
+                f'<worksheet xmlns="{MAIN}"><sheetData>{written}</sheetData>{more}</worksheet>',
             )
     return path
 
@@ -140,3 +148,70 @@ def test_locks_that_excel_leaves_in_a_folder_are_no_tables(tmp_path: Path) -> No
     workbook(tmp_path / "p1.xlsx", Data=TABLE)
     (tmp_path / "~$p1.xlsx").write_bytes(b"x")
     assert len(read_answers(tmp_path).frame) == 3
+
+
+def test_formulas_of_a_sheet_that_is_not_read_do_not_matter(tmp_path: Path) -> None:
+    book = workbook(tmp_path / "a.xlsx", Data=TABLE, Sum=[[Formula("SUM(A1:A2)")]])
+    assert len(read_answers(book).frame) == 3
+
+
+def test_a_cell_far_away_is_refused_before_the_sheet_is_read(tmp_path: Path) -> None:
+    far = '<row r="1048576"><c r="XFD1048576"><v>1</v></c></row>'
+    for sheets in ({"Data": TABLE}, {"Data": TABLE, "Notes": [["a"]]}):
+        book = workbook(tmp_path / "a.xlsx", **sheets)
+        text = zipfile.ZipFile(book).read(f"xl/worksheets/sheet{len(sheets)}.xml").decode()
+        with zipfile.ZipFile(book, "a") as parts, pytest.warns(UserWarning, match="Duplicate name"):
+            parts.writestr(
+                f"xl/worksheets/sheet{len(sheets)}.xml",
+                text.replace("</sheetData>", f"{far}</sheetData>"),
+            )
+        with pytest.raises(TrialsError, match="reaches to the cell XFD1048576, and at most"):
+            read_answers(book)
+
+
+def test_merged_cells_below_the_header_are_refused(tmp_path: Path) -> None:
+    merged = '<mergeCells><mergeCell ref="A{}:A{}"/></mergeCells>'
+    assert (
+        len(read_answers(workbook(tmp_path / "a.xlsx", more=merged.format(1, 1), Data=TABLE)).frame)
+        == 3
+    )
+    with pytest.raises(TrialsError, match=r"the cells A2:A3 of the sheet 'Data' are merged"):
+        read_answers(workbook(tmp_path / "b.xlsx", more=merged.format(2, 3), Data=TABLE))
+
+
+def test_errors_hidden_rows_and_titles_above_the_header_are_named(tmp_path: Path) -> None:
+    rows = [
+        ["Experiment 1, 2024"],
+        [],
+        TABLE[0],
+        ["P1", Wrong("#N/A"), "left"],
+        ["P1", 2.5, "right"],
+    ]
+    found = read_answers(workbook(tmp_path / "a.xlsx", Data=rows))
+    assert found.frame["rt"].tolist() == ["", "2.5"]
+    assert found.frame.index.tolist() == [4, 5]
+    assert "1 cell with an error, such as #N/A, taken as empty" in found.notes
+    assert "above the header and left out: Experiment 1, 2024" in found.notes
+
+
+def test_a_table_of_two_columns_is_one_and_text_in_one_column_is_divided(tmp_path: Path) -> None:
+    two = [["participant", "choice"], ["1", "a"], ["2", "b"]]
+    assert len(read_answers(workbook(tmp_path / "a.xlsx", Data=two)).frame) == 2
+    text = [["participant;choice"], ["1;a"], ["2;b"]]
+    found = read_answers(workbook(tmp_path / "b.xlsx", Data=text))
+    assert found.frame.to_dict("list") == {"participant": ["1", "2"], "choice": ["a", "b"]}
+
+
+def test_what_separates_the_cells_of_a_sheet_is_not_searched(tmp_path: Path) -> None:
+    rows = [["[participant]", "choice;x"], ["1", "a"], ["2", "b"]]
+    found = read_answers(workbook(tmp_path / "a.xlsx", Data=rows))
+    assert found.columns == ("[participant]", "choice;x")
+
+
+def test_refusals_name_the_workbook_and_a_web_page_is_none(tmp_path: Path) -> None:
+    rows = [["a", "a"], ["1", "2"]]
+    with pytest.raises(TrialsError, match=rf"{tmp_path / 'a.xlsx'}: two columns are called 'a'"):
+        read_answers(workbook(tmp_path / "a.xlsx", Data=rows))
+    (tmp_path / "b.xls").write_text("<html><table></table></html>")
+    with pytest.raises(TrialsError, match="is a page in HTML or XML"):
+        read_answers(tmp_path / "b.xls")
