@@ -35,7 +35,6 @@ from lakatos.flows.operations.known_errors import known_errors
 from lakatos.flows.operations.report_page import run_name
 from lakatos.flows.operations.schedule import load_schedules
 from lakatos.flows.operations.tasks import examine_task
-from lakatos.flows.operations.transfer import read_transfer
 from lakatos.flows.run.study import load_study
 from lakatos.flows.stages.judging.anchor import read_anchor
 from lakatos.flows.start import run_study
@@ -237,7 +236,6 @@ def samples(folder: Path) -> dict[str, tuple[str, bytes, Callable[[Path], Any]]]
                  b'url = "https://a.example/b"\npeople = 3\nminutes = 5\nreward = "1.00"\n', load_settings),
         "anchor": (".json", ANCHOR, read_anchor),
         "anchor.gz": (".json.gz", gzip.compress(ANCHOR), read_anchor),
-        "transfer": (".json", b'{"version": 1, "theory": "a"}', read_transfer),
         "profile": (".toml", b'model = "m"\nport = 8000\n', load_profile),
         "schedules": (".json", b'{"version": 1, "schedules": {"a": {"name": "a", "study": "a.toml"}}}',
                       lambda path: load_schedules(path.rename(path.with_name("schedules.json")).parent)),

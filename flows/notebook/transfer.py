@@ -23,16 +23,14 @@ from lakatos.flows.operations.transfer import (
     TransferMeasured,
     TransferTarget,
     TravellingTheory,
-    check_transfer,
     find_target,
     find_travelling,
     measure_transfer,
-    read_transfer,
     task_of_run,
     write_transfer,
 )
 from lakatos.flows.report.transfer_figure import draw_transfer
-from lakatos.flows.result import PlainText, Result, Shown
+from lakatos.flows.result import Result, Shown
 from lakatos.flows.run.console import escape
 from lakatos.theories.engine.laboratory import Laboratory
 from lakatos.theories.engine.scoring.score import mean_score
@@ -49,7 +47,7 @@ class TransferComparison(Result):
     """What `transfer` found."""
 
     measured: TransferMeasured
-    """The record, which can be computed again."""
+    """The record."""
     folder: Path
     """Where `keep` writes the record and the figure."""
     notes: tuple[str, ...] = ()
@@ -132,25 +130,24 @@ def _with_error(value: float | None, error: float | None, digits: int) -> str:
 
 
 def transfer(
-    theory: Annotated[TheoryLike, Argument(kind=str)] = "",
-    to: Annotated[Any, Argument(kind=str, flag="--to")] = "",
+    theory: Annotated[TheoryLike, Argument(kind=str)],
+    to: Annotated[Any, Argument(kind=str, flag="--to")],
     *,
     of: Annotated[str, Argument(flag="--theory")] = "",
     experiments: str = "*",
     domain: str = "",
     columns: Columns = None,
     out: str | os.PathLike[str] | None = None,
-    check: str | os.PathLike[str] | None = None,
     n_draws: Annotated[int, Argument(flag="--draws", least=16)] = N_DRAWS,
     seed: int = 0,
     data: DataFolder = None,
     runs: RunsFolder = "runs",
     n_workers: Workers = 2,
-) -> TransferComparison | PlainText:
+) -> TransferComparison:
     """Score a theory on responses that had no part in finding it: unchanged, rescaled, and fitted per participant.
 
     All published theories of the task and generic learners are scored beside it, with populations estimated from the
-    new responses. The command writes a record, which --check recomputes, and a figure.
+    new responses. The command writes a record and a figure.
 
     Args:
         theory: A run (its leader), the source file of a theory, or the name of a published one; in Python also a
@@ -162,7 +159,6 @@ def transfer(
         domain: Kind of task of a file, or the file that declares it; that of the run by default, otherwise guessed.
         columns: Meaning of a column of a file, as in participant=VP; in Python a mapping, as for `adopt`.
         out: Folder for the record and the figure.
-        check: Record of an earlier call to recompute and compare.
         n_draws: Number of simulated participants per prediction, a power of two.
         seed: Random seed of the generic learners.
         data: Folder of the published data sets.
@@ -171,7 +167,7 @@ def transfer(
 
     Returns:
         Log score per response of each theory with its paired standard error; ``to_frame()``, ``text``, ``draw(file)``,
-        and ``keep()``, which writes the record. With ``check``, a sentence.
+        and ``keep()``, which writes the record.
 
     Raises:
         TransferError: The theory is of another domain, does not run on these trials, or was found on these responses.
@@ -183,13 +179,6 @@ def transfer(
         >>> lakatos.transfer(lakatos.read_run("mine-1").theory(), "others.csv")  # doctest: +SKIP
     """
     runs, data = Path(runs), None if data is None else Path(data)
-    if check is not None:
-        different = check_transfer(read_transfer(Path(check)), data, runs=runs, n_workers=n_workers)
-        if different:
-            raise TransferError(f"{check} does not come out again: {different}.")
-        return PlainText(f"{check} comes out again, number by number")
-    if _is_empty(theory) or _is_empty(to):
-        raise TransferError("say which theory and which data: `lakatos transfer THEORY --to DATA`.")
     if n_draws & (n_draws - 1):
         raise TransferError(f"--draws is {n_draws}; give a power of two, as 512.")
     task = open_domain(domain) if domain else _task_of(theory, runs)
@@ -204,10 +193,6 @@ def transfer(
     name = theory if isinstance(theory, str | os.PathLike) else measured.name
     place = Path("transfer") / f"{Path(name).stem}-to-{Path(target.name).stem}"
     return TransferComparison(measured, Path(out) if out else place, target.notes)
-
-
-def _is_empty(given: Any) -> bool:
-    return isinstance(given, str) and not given
 
 
 def _task_of(theory: TheoryLike, runs: Path) -> Domain | None:

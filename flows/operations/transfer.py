@@ -1,15 +1,15 @@
-"""Any theory on any other data of its domain, as a record that anybody can compute again."""
+"""Any theory on any other data of its domain, as a record of what was computed."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from lakatos.domains import ARCHIVES, DOMAINS, FAMILIES, find_domain
 from lakatos.domains.published_data import load_archive
@@ -25,7 +25,6 @@ from lakatos.experiments.data_sets import data_set_of, published_name
 from lakatos.experiments.errors import DataMissingError
 from lakatos.experiments.task import Domain, Trials
 from lakatos.experiments.task_file import TaskFile, task_file_of
-from lakatos.flows.audit.recompute import difference
 from lakatos.flows.errors import RunMissingError, TransferError
 from lakatos.flows.run.evidence import form_of, trials_in
 from lakatos.flows.run.places import find_run
@@ -45,7 +44,6 @@ from lakatos.theories.language.theory import Theory, TheoryProgram, read_program
 from lakatos.theories.language.theory_file import read_theory_file
 from lakatos.traces.artifact import write_whole
 from lakatos.traces.digest import Digest, Fingerprint
-from lakatos.traces.files import read_named
 from lakatos.traces.place import run_folders
 from lakatos.traces.wording import did_you_mean, plural
 
@@ -53,7 +51,7 @@ TRANSFER_FILE = "transfer.json"
 
 
 class TransferMeasured(TransferScores):
-    """A theory on responses that had no part in it; `check_transfer` computes it again."""
+    """A theory on responses that had no part in it, with all that computes it again."""
 
     kind: Literal["transfer_measured"] = "transfer_measured"
     version: Literal[1] = 1
@@ -490,69 +488,3 @@ def write_transfer(measured: TransferMeasured, folder: Path) -> Path:
     text = json.dumps(measured.model_dump(mode="json"), indent=1) + "\n"
     write_whole(file, text.encode())
     return file
-
-
-def read_transfer(file: Path) -> TransferMeasured:
-    """Read what `write_transfer` wrote.
-
-    Raises:
-        TransferError: It cannot be read, or is no such record.
-    """
-    try:
-        return TransferMeasured.model_validate_json(read_named(file))
-    except OSError as error:
-        raise TransferError(
-            f"cannot read {file}: {error.strerror}. Name a {TRANSFER_FILE} that `lakatos transfer` wrote."
-        ) from None
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(map(str, first["loc"])) or "the file"
-        raise TransferError(
-            f"{file} is no record of a transfer ({place}: {first['msg']}); `lakatos transfer` writes {TRANSFER_FILE}."
-        ) from None
-
-
-def check_transfer(
-    measured: TransferMeasured,
-    data: Path | None = None,
-    *,
-    runs: Path = Path("runs"),
-    n_workers: int = 2,
-) -> str:
-    """Compute a record again from the responses of its data set (or run) and the theory that it holds.
-
-    Returns:
-        The first difference in words; empty where there is none.
-
-    Raises:
-        TransferError: Other code computed it.
-    """
-    here = _science_of(measured.domain, measured.domain_file)
-    if measured.science != here:
-        raise TransferError(
-            f"the record was computed by other code ({measured.science[:8]}, here {here[:8]}); check it with that."
-        )
-    task = find_domain(measured.domain, measured.domain_file)
-    target = find_target(measured.data, "*", runs, data, task=task, columns=measured.columns)
-    by_name = {item.experiment: item for item in target.trials}
-    missing = [name for name in measured.experiments if name not in by_name]
-    if missing:
-        return f"{measured.data} has no experiment {missing[0]!r}"
-    chosen = [by_name[name] for name in measured.experiments]
-    for item, measured_one in zip(chosen, measured.answers, strict=True):
-        if item.digest != measured_one:
-            return f"the responses of {item.experiment} are not those that the record names"
-    form = read_program(TheoryProgram(measured.source, measured.author))
-    theory = form
-    if measured.people:
-        theory = form.with_recorded(measured.people, measured.doubts, pooled=measured.pooled)
-    travelling = TravellingTheory(theory, form, measured.origin, measured.domain)
-    again = measure_transfer(
-        travelling,
-        replace(target, name=measured.data, trials=tuple(chosen)),
-        n_draws=measured.n_draws,
-        seed=measured.seed,
-        n_workers=n_workers,
-    )
-    told_again = again.model_dump(mode="json")
-    return difference(measured.model_dump(mode="json"), told_again, lambda digest: digest)

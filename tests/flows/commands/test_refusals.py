@@ -109,8 +109,6 @@ def refused(place: Path, monkeypatch: pytest.MonkeyPatch, arguments: Sequence[st
             "transfer weighted_additive --to allais",
             "is about multiattribute and the responses of allais are",
         ),
-        ("transfer --check empty.py", "empty.py is no record of a transfer"),
-        ("transfer --check notes", "Name a transfer.json that `lakatos transfer` wrote"),
     ],
 )
 def test_what_cannot_be_used_is_refused(

@@ -87,7 +87,7 @@ REFUSED: dict[str, tuple[str, ...]] = {
     "prolific pay": ("waiting", "waiting --dry-run", "begun --bonus pipe.csv"),
     "report": ("nosuch", "damaged", "done --out /", "done --out notes", "done --out pipe.csv"),
     "why": ("begun", "done nosuch", "nosuch"),
-    "transfer": ("done --to nosuch", "nosuch --to good.csv", "--check pipe.csv", "--check study.toml"),
+    "transfer": ("done --to nosuch", "nosuch --to good.csv"),
     "compare-with": ("gecco notes", "hbayesdm nosuch", "autocog good.csv", "nosuch notes", "gecco pipe.csv"),
     "audit": ("nosuch", "newer", "pipe.csv", "good.csv", "notes", "done --of done", "page.html --of nosuch"),
     "export": (
@@ -247,7 +247,7 @@ def test_a_refusal_changes_nothing_whatever_option_is_added(
     for option in (item for item in loaded.params if item.opts[0].startswith("-")):
         added = [[option.opts[0]]] if option.is_flag else [[option.opts[0], x] for x in ODD]
         for arguments, more in product((refused[0], refused[-1]), added):
-            if option.opts[0] in {*arguments, "--help", "--check", "--dry-run"}:
+            if option.opts[0] in {*arguments, "--help", "--dry-run"}:
                 continue
             done = CliRunner().invoke(
                 app, [*command.split(), *arguments, *more, *WITH.get(command, ())]

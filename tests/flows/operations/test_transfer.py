@@ -1,4 +1,4 @@
-"""`lakatos transfer`: what it writes, that it comes out again, and what it refuses."""
+"""`lakatos transfer`: what it writes, and what it refuses."""
 
 from __future__ import annotations
 
@@ -19,15 +19,14 @@ from lakatos.flows.commands.main import app
 from lakatos.flows.errors import TransferError
 from lakatos.flows.operations.adopt import new_study
 from lakatos.flows.operations.transfer import (
+    TransferMeasured,
     TravellingTheory,
     check_target,
-    check_transfer,
     check_travel,
     find_target,
     find_travelling,
     measure_transfer,
     read_target,
-    read_transfer,
     write_transfer,
 )
 
@@ -36,6 +35,10 @@ from tasks import GIFTS
 
 ROOT = Path(__file__).resolve().parent.parent.parent.parent
 RUNS = Path("no-runs-here")
+
+
+def read(file: Path) -> TransferMeasured:
+    return TransferMeasured.model_validate_json(file.read_bytes())
 
 
 @pytest.fixture(scope="module")
@@ -56,26 +59,8 @@ def test_published_theories_and_learners_stand_beside_it(measured):
 
 
 @pytest.mark.slow
-def test_a_record_comes_out_again_and_a_forged_one_does_not(measured, tmp_path):
-    file = write_transfer(measured, tmp_path)
-    told = read_transfer(file)
-    assert told == measured
-    assert check_transfer(told) == ""
-    body = json.loads(file.read_text())
-    body["lines"][0]["score"] += 0.01
-    file.write_text(json.dumps(body))
-    assert "lines[0].score" in check_transfer(read_transfer(file))
-
-
-@pytest.mark.slow
-def test_a_record_of_other_code_or_none_is_refused(measured, tmp_path):
-    with pytest.raises(TransferError, match="computed by other code"):
-        check_transfer(measured.model_copy(update={"science": "0" * 64}))
-    (tmp_path / "x.json").write_text("{}")
-    with pytest.raises(TransferError, match="no record of a transfer"):
-        read_transfer(tmp_path / "x.json")
-    with pytest.raises(TransferError, match="cannot read"):
-        read_transfer(tmp_path / "y.json")
+def test_a_record_reads_back_as_it_was_measured(measured, tmp_path):
+    assert read(write_transfer(measured, tmp_path)) == measured
 
 
 def test_a_theory_of_another_domain_is_refused():
@@ -106,8 +91,8 @@ def test_what_is_not_there_is_said(tmp_path):
 
 def test_the_command_says_what_is_missing():
     refused = CliRunner().invoke(app, ["transfer", "tallying"])
-    assert isinstance(refused.exception, TransferError)
-    assert "say which theory and which data" in str(refused.exception)
+    assert refused.exit_code == 2
+    assert "Missing option '--to'" in refused.output
     refused = CliRunner().invoke(app, ["transfer", "tallying", "--to", "nowhere"])
     assert isinstance(refused.exception, DataMissingError)
 
@@ -120,8 +105,7 @@ def test_a_run_s_answers_are_a_target_but_not_of_what_was_found_on_them(finished
     published = find_travelling("tallying", RUNS, domain=target.domain)
     check_target(published, target)
     first = replace(target, name=str(finished), trials=target.trials[:1])
-    measured = measure_transfer(published, first, n_draws=16)
-    assert check_transfer(measured) == ""
+    assert measure_transfer(published, first, n_draws=16).data == str(finished)
     own = find_travelling(str(finished), RUNS)
     assert own.origin.endswith("found on simulated")
     with pytest.raises(TransferError, match=r"was found on the responses of 1\.1, which"):
@@ -149,7 +133,7 @@ def gift_answers(folder: Path, seed: int = 0) -> Path:
 
 
 @pytest.mark.slow
-def test_a_theory_is_tried_on_a_file_of_a_declared_task_and_its_record_comes_out_again(
+def test_a_theory_is_tried_on_a_file_of_a_declared_task_and_recorded(
     tmp_path, monkeypatch
 ):
     gift_answers(tmp_path)
@@ -168,15 +152,9 @@ def test_a_theory_is_tried_on_a_file_of_a_declared_task_and_its_record_comes_out
     assert done.exit_code == 0, (done.output, done.exception)
     assert "choice is empty  1 (2)" in done.stderr
     file = tmp_path / "transfer" / "weighted_adding-to-answers" / "transfer.json"
-    told = read_transfer(file)
+    told = read(file)
     assert (told.domain, told.data, told.columns.participant) == ("gifts", "answers.csv", "person")
     assert len(told.of("published")) > 3
-    again = CliRunner().invoke(app, ["transfer", "--check", str(file)])
-    assert "comes out again" in again.output, again.exception
-    changed = pd.read_csv("answers.csv", dtype=str).iloc[::-1]
-    changed.to_csv("answers.csv", index=False)
-    again = CliRunner().invoke(app, ["transfer", "--check", str(file)])
-    assert "are not those that the record names" in str(again.exception)
 
 
 def test_a_file_of_a_domain_of_the_package_is_read_as_its_columns_say(tmp_path):
@@ -223,7 +201,7 @@ def test_the_leader_of_a_run_on_a_declared_task_travels_to_other_answers_of_it(t
     ]
     done = CliRunner().invoke(app, [*words, "--to", str(tmp_path / "there" / "answers.csv")])
     assert done.exit_code == 0, (done.output, done.exception)
-    assert read_transfer(tmp_path / "out" / "transfer.json").domain == "gifts"
+    assert read(tmp_path / "out" / "transfer.json").domain == "gifts"
     own = CliRunner().invoke(app, [*words, "--to", str(tmp_path / "here" / "answers.csv")])
     assert "was found on" in str(own.exception)
     assert find_target(str(outcome.folder), "*", RUNS).task.name == "gifts"
@@ -231,7 +209,7 @@ def test_the_leader_of_a_run_on_a_declared_task_travels_to_other_answers_of_it(t
 
 @pytest.mark.slow
 def test_the_lines_of_a_record_are_compared_by_its_own_scores(measured, tmp_path):
-    told = read_transfer(write_transfer(measured, tmp_path))
+    told = read(write_transfer(measured, tmp_path))
     (line, *_), best = told.of("theory"), told.of("published")[0]
     behind = told.behind_textbook(line)
     assert (line.behind, line.behind_error) == (behind.value, behind.standard_error)
@@ -240,7 +218,7 @@ def test_the_lines_of_a_record_are_compared_by_its_own_scores(measured, tmp_path
     body = json.loads((tmp_path / "transfer.json").read_text())
     del body["n_options"]
     (tmp_path / "earlier.json").write_text(json.dumps(body))
-    assert read_transfer(tmp_path / "earlier.json").lines == measured.lines
+    assert read(tmp_path / "earlier.json").lines == measured.lines
 
 
 @pytest.mark.slow
