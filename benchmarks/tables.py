@@ -29,7 +29,6 @@ SETTINGS: dict[str, dict[str, tuple[str, ...]]] = {
     "design": {"power pairs": ("true", "rival")},
     "forensics/f1": {
         "rows": ("rate", "changed", "n_replays", "n_baseline", "rule"),
-        "replays_needed_for_power_0.9": ("rate", "changed", "n_hypotheses"),
         "branches": ("changed",),
     },
     "forms/chains": {"kinds": ("kind",)},

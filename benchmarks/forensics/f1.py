@@ -34,7 +34,6 @@ from lakatos.flows.branches.rates import (
     baseline_repeats,
     fisher_p,
     holm,
-    repeats_needed,
 )
 from lakatos.traces.digest import Digest
 from lakatos.traces.record import Record
@@ -202,14 +201,8 @@ def main() -> None:
             rows += [cell(rate, changed, n, name, given.seeds) for name in RULES]
     for row in rows:
         print(row, flush=True)
-    needed = [
-        {"rate": rate, "changed": changed, "n_hypotheses": m,
-         "n_replays": repeats_needed(changed, rate, n_hypotheses=m)}
-        for rate, changed in EFFECTS for m in (1, N_SETTINGS)
-    ]  # fmt: skip
     result = {
         "rows": rows,
-        "replays_needed_for_power_0.9": needed,
+        "branches": branches(given.branch_seeds, 80) if given.branch_seeds else [],
     }
-    result["branches"] = branches(given.branch_seeds, 80) if given.branch_seeds else []
     write("f1", time.monotonic() - begun, result, given.out)

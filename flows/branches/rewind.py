@@ -32,7 +32,6 @@ from lakatos.flows.branches.rates import (
     difference_interval,
     fisher_p,
     holm,
-    repeats_needed,
 )
 from lakatos.flows.campaign import run_campaign
 from lakatos.flows.errors import FlowError, RewindError
@@ -55,8 +54,6 @@ from lakatos.traces.wording import plural
 Effects = Literal["recorded", "live"]
 Outcome = Callable[[RunState, RunState], bool | None]
 """Whether a concluded branch succeeded, given its origin; None where it cannot be told."""
-POWER = 0.9
-"""Power of a planned comparison."""
 RECOVERED = 0.01
 """Mean squared error of choice proportions up to which the hidden rule of simulated people counts as found."""
 
@@ -110,8 +107,6 @@ class ComparedEdit:
     """Fisher's exact test, two-sided."""
     adjusted: float
     """After Holm, over all changes asked about."""
-    repeats_needed: int | None
-    """Replays of each arm that find the observed difference with the wanted power; None where there is none."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -144,13 +139,12 @@ class RewindResult(Result):
                 "95% interval",
                 "p",
                 "p (Holm)",
-                "repeats for power 0.9",
             )
             for item in self.compared:
                 table.add_row(
                     escape(item.edit.words), f"{item.arm.n_successes} of {item.arm.n}", f"{item.arm.rate:.2f}",
                     f"{item.difference:+.2f}", f"{item.interval[0]:+.2f} to {item.interval[1]:+.2f}",
-                    f"{item.p_value:.3g}", f"{item.adjusted:.3g}", str(item.repeats_needed or "too many"),
+                    f"{item.p_value:.3g}", f"{item.adjusted:.3g}",
                 )  # fmt: skip
             yield table
         if self.n_undecided:
@@ -192,9 +186,7 @@ def rewind(
         RewindError: A change, the record, the outcome or the number of repeats cannot be.
     """
     if repeats < 1:
-        raise RewindError(
-            f"{repeats} repeats show nothing; give a larger number (the report states how many are needed)."
-        )
+        raise RewindError(f"{repeats} repeats show nothing; give a larger number.")
     judged = _outcome(outcome)
     place = _BranchPlace(
         folder, branches or folder / "branches", effects, data, n_workers, judged, progress
@@ -217,9 +209,6 @@ def rewind(
             interval=difference_interval(arm, baseline),
             p_value=p_value,
             adjusted=adjusted,
-            repeats_needed=repeats_needed(
-                _shrunk(arm), _shrunk(baseline), wanted=POWER, n_hypotheses=len(edits)
-            ),
         )
         for edit, arm, p_value, adjusted in zip(
             edits, changed, p_values, holm(p_values), strict=True
@@ -262,11 +251,6 @@ def _arm(
     found = [place.carry_on(at, edit, number) for number in range(1, repeats + 1)]
     decided = [item for item in found if item is not None]
     return ReplayArm(sum(decided), len(decided)), len(found) - len(decided)
-
-
-def _shrunk(arm: ReplayArm) -> float:
-    """A rate to plan with, which is never 0 or 1 (Laplace)."""
-    return (arm.n_successes + 1) / (arm.n + 2)
 
 
 @dataclass(frozen=True)

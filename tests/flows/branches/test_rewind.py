@@ -27,8 +27,6 @@ from lakatos.flows.branches.rates import (
     difference_interval,
     fisher_p,
     holm,
-    power,
-    repeats_needed,
 )
 from lakatos.flows.branches.rewind import OUTCOMES, carry_branch_on, rewind
 from lakatos.flows.errors import RewindError, RunMissingError
@@ -57,26 +55,6 @@ def test_the_exact_test_is_fishers(k: int, n: int, m: int, n_base: int) -> None:
     assert fisher_p(ReplayArm(k, n), ReplayArm(m, n_base)) == pytest.approx(fisher_exact(table)[1])
 
 
-@pytest.mark.parametrize(
-    ("rate", "baseline", "n", "wanted"),
-    [(0.04, 0.14, 80, 0.52), (0.04, 0.14, 150, 0.84), (0.04, 0.14, 200, 0.93), (0.2, 0.5, 40, 0.75),
-     (0.2, 0.5, 80, 0.98), (0.5, 0.9, 20, 0.74), (0.5, 0.9, 40, 0.98), (0.05, 0.3, 40, 0.82)],
-)  # fmt: skip
-def test_power_is_that_of_the_published_table(
-    rate: float, baseline: float, n: int, wanted: float
-) -> None:
-    assert power(rate, baseline, n, n) == pytest.approx(wanted, abs=0.006)
-
-
-def test_the_number_of_repeats_is_the_smallest_with_the_power() -> None:
-    n = repeats_needed(0.2, 0.5)
-    assert n is not None
-    assert power(0.2, 0.5, n, n) >= 0.9 > power(0.2, 0.5, n - 1, n - 1)
-    assert repeats_needed(0.2, 0.5, n_hypotheses=6) > n
-    assert repeats_needed(0.3, 0.3) is None
-    assert repeats_needed(0.5, 0.501) is None
-
-
 def test_holm_is_the_step_down_of_the_textbook() -> None:
     assert holm([0.01, 0.04, 0.03]) == pytest.approx((0.03, 0.06, 0.06))
     assert holm([]) == ()
@@ -98,8 +76,7 @@ def test_exact_intervals_hold_the_rate_at_least_as_often_as_they_say() -> None:
     assert ReplayArm(0, 10).interval() == pytest.approx((0.0, 0.3085), abs=1e-4)
 
 
-def test_equal_arms_are_told_apart_no_oftener_than_the_level_says() -> None:
-    assert power(0.3, 0.3, 40, 40) <= 0.05
+def test_equal_arms_are_not_told_apart() -> None:
     assert fisher_p(ReplayArm(7, 20), ReplayArm(7, 20)) == 1.0
     assert baseline_repeats(80, 6) == 196
 
