@@ -1,6 +1,6 @@
 """A role's working memory: what was said and found, within a number of tokens.
 
-A context is a frozen value; to append, compact, fork or resume gives another. Pinned rules are not in it: `assemble`
+A context is a frozen value; to append or compact gives another. Pinned rules are not in it: `assemble`
 puts them around whatever a context holds. Compaction turns old results into a sentence or two that name their record,
 and drops what led nowhere; what it writes is data, whoever wrote it.
 """
@@ -13,8 +13,6 @@ from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Final, Literal, Protocol
-
-from pydantic import ValidationError
 
 from lakatos.language_models.client import ChatMessage, FrozenPart, ToolCall, ToolOffer
 from lakatos.language_models.errors import ContextTooLongError
@@ -81,8 +79,6 @@ class RoleContext(FrozenPart):
     """What a role has before it, in order."""
 
     entries: tuple[ContextEntry, ...] = ()
-    branch: tuple[str, ...] = ()
-    """Labels of the forks that led here."""
     n_compactions: int = 0
 
     @property
@@ -120,30 +116,6 @@ class TextCompactor(Protocol):
 def append(context: RoleContext, *entries: ContextEntry) -> RoleContext:
     """A copy of ``context`` with further entries at its end."""
     return context.model_copy(update={"entries": (*context.entries, *entries)})
-
-
-def fork(context: RoleContext, label: str) -> RoleContext:
-    """``context`` as the beginning of another line of work."""
-    return context.model_copy(update={"branch": (*context.branch, label)})
-
-
-def dump(context: RoleContext) -> bytes:
-    """``context`` as it is stored."""
-    return canonical_json(context.model_dump(mode="json"))
-
-
-def resume(data: bytes) -> RoleContext:
-    """The context that was stored.
-
-    Raises:
-        ValueError: It cannot be read.
-    """
-    try:
-        return RoleContext.model_validate_json(data)
-    except ValidationError as error:
-        raise ValueError(
-            f"a stored context cannot be read: {error}. Begin the role's work again."
-        ) from error
 
 
 def n_tokens(context: RoleContext, count: Count = count_tokens) -> int:

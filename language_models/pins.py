@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Annotated, Final, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from lakatos.language_models.client import (
     ChatMessage,
@@ -215,29 +215,6 @@ def _check_patterns(rule_id: str, patterns: Iterable[str]) -> None:
             raise RuleRefusedError(
                 f"rule {rule_id!r} looks for {pattern!r}, which is not a regular expression: {error}; correct it."
             ) from error
-
-
-def load(data: bytes, key: bytes) -> PinnedRules:
-    """Read stored pins, every rule admitted again.
-
-    Raises:
-        RuleRefusedError: They were altered, or cannot be read.
-    """
-    try:
-        stored = PinnedRules.model_validate_json(data)
-    except ValidationError as error:
-        raise RuleRefusedError(
-            f"stored pins cannot be read: {error}. Take them from the study file again."
-        ) from error
-    pins = PinnedRules()
-    for rule in stored.rules:
-        pins = add(pins, rule, key)
-    return pins
-
-
-def dump(pins: PinnedRules) -> bytes:
-    """``pins`` as they are stored."""
-    return canonical_json(pins.model_dump(mode="json"))
 
 
 def active(pins: PinnedRules, role: str, cycle: int) -> tuple[PinnedRule, ...]:

@@ -239,19 +239,6 @@ def signature(steps: Sequence[PlanStep]) -> Digest:
     return canonical_form(steps).digest
 
 
-def similarity(first: PlanForm, second: PlanForm) -> float:
-    """Share of words that two forms have in common (Jaccard). It proposes a merge that a person confirms, no more."""
-    words = [
-        {
-            part
-            for item in form.operations
-            for part in (item.tool, *(f"{item.tool}.{name}" for name, _ in item.arguments))
-        }
-        for form in (first, second)
-    ]
-    return len(words[0] & words[1]) / max(len(words[0] | words[1]), 1)
-
-
 def _skeleton(template: Any, kind: str, leaf: Callable[[Any, str], Any]) -> Any:
     """A template with each hole and reference replaced."""
     if is_reference(template) or not has_reference(template):

@@ -19,12 +19,9 @@ from lakatos.language_models.context import (
     compact,
     count_tokens,
     cut,
-    dump,
     fit,
-    fork,
     n_tokens,
     request_room,
-    resume,
 )
 from lakatos.language_models.errors import ContextTooLongError
 from lakatos.language_models.fence import QUOTED, fence
@@ -34,13 +31,9 @@ from lakatos.language_models.pins import (
     active,
     add,
     check_request,
-    load,
     read_block,
     render,
     sign,
-)
-from lakatos.language_models.pins import (
-    dump as dump_pins,
 )
 from lakatos.language_models.tool import mention
 from lakatos.traces.digest import digest_bytes, digest_of
@@ -172,22 +165,6 @@ def test_a_context_that_fits_is_left_alone_and_one_that_cannot_fit_says_so():
                 300,
             )
         )
-
-
-def test_forks_go_their_own_ways_and_leave_what_they_came_from():
-    before = WORKED.digest
-    left, right = fork(WORKED, "left"), fork(WORKED, "right")
-    left = append(left, TASK)
-    assert (left.branch, right.branch, WORKED.branch) == (("left",), ("right",), ())
-    assert len({left.digest, right.digest, before}) == 3
-    assert (WORKED.digest, right.entries) == (before, WORKED.entries)
-
-
-def test_what_was_stored_is_resumed_as_it_was():
-    assert resume(dump(WORKED)) == WORKED
-    assert resume(dump(WORKED)).digest == WORKED.digest
-    with pytest.raises(ValueError, match="cannot be read"):
-        resume(b'{"entries": 3}')
 
 
 class TestAssembly:
@@ -323,11 +300,9 @@ def test_random_histories_render_the_rules_that_are_stored(n_histories):
 
     async def history() -> None:
         nonlocal n_compactions
-        pins, contexts = store(rng), [append(RoleContext(), TASK)]
+        pins, context = store(rng), append(RoleContext(), TASK)
         for step in range(int(rng.integers(3, 9))):
-            place = int(rng.integers(len(contexts)))
-            context = contexts[place]
-            match rng.integers(4):
+            match rng.integers(2):
                 case 0:
                     text = texts[rng.integers(len(texts))]
                     entries = (
@@ -335,17 +310,13 @@ def test_random_histories_render_the_rules_that_are_stored(n_histories):
                         if rng.random() < 0.7
                         else (ContextEntry(kind="data", text=text, source=text),)
                     )
-                    contexts[place] = append(context, *entries)
-                case 1:
+                    context = append(context, *entries)
+                case _:
                     room, kept = int(rng.integers(0, 200)), int(rng.integers(3))
                     compactor = COMPACTORS[rng.integers(len(COMPACTORS))]
-                    contexts[place], _ = await compact(context, compactor, room, keep=kept)
+                    context, _ = await compact(context, compactor, room, keep=kept)
                     n_compactions += 1
-                case 2:
-                    contexts.append(fork(context, f"fork {step}"))
-                case _:
-                    contexts[place], pins = resume(dump(context)), load(dump_pins(pins), KEY)
-            check_rendered(contexts[place], pins)
+            check_rendered(context, pins)
 
     async def histories() -> None:
         for _ in range(n_histories):
@@ -358,9 +329,7 @@ def test_random_histories_render_the_rules_that_are_stored(n_histories):
 @settings(max_examples=100, deadline=None)
 @given(
     st.lists(
-        st.tuples(
-            st.sampled_from(["append", "compact", "fork", "resume"]), TEXTS, st.integers(0, 300)
-        ),
+        st.tuples(st.sampled_from(["append", "compact"]), TEXTS, st.integers(0, 300)),
         max_size=12,
     )
 )
@@ -370,12 +339,8 @@ def test_any_history_renders_the_rules_that_are_stored(steps):
         match operation:
             case "append":
                 context = append(context, *turn(number, text))
-            case "compact":
+            case _:
                 context, _ = compacted(context, COMPACTORS[room % 3], room, keep=room % 2)
                 notes = tuple(entry for entry in context.entries if entry.kind == "note")
                 assert n_tokens(RoleContext(entries=notes)) <= room
-            case "fork":
-                context = fork(context, text)
-            case _:
-                context = resume(dump(context))
         check_rendered(context, pins)

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from benchmarks.memory.words import steps_of_words
 from lakatos.memory.plan import PlanStep, StepArgument, follow_plan
-from lakatos.memory.signature import canonical_form, follow_form, in_form, signature, similarity
+from lakatos.memory.signature import canonical_form, follow_form, in_form, signature
 
 
 def of_words(text):
@@ -121,12 +121,3 @@ def test_following_the_form_gives_what_following_the_plan_gives(shop, study_of):
     form = canonical_form(plan.steps)
     direct = in_form(form.operations, follow_plan(plan, shop.caller()))
     assert follow_form(form.operations, form.values, shop.caller()) == direct
-
-
-def test_likeness_is_between_nothing_in_common_and_the_same():
-    one, other, none = map(
-        canonical_form, map(steps_of_words, (PLAYLIST, "find playlist 'A'", "send mail 3"))
-    )
-    assert similarity(one, one) == 1
-    assert 0 < similarity(one, other) < 1
-    assert similarity(one, none) == 0
