@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,9 @@ from lakatos.flows.run.task import domain_of
 from lakatos.theories.language.theory import Theory
 from lakatos.traces.wording import plural
 
+N_SHOWN = 5
+"""Rows of responses that a notebook shows."""
+
 
 @dataclass(frozen=True)
 class DataDescription:
@@ -71,6 +75,11 @@ class DataDescription:
         lines += [f"look at this: {line}" for line in self.odd]
         lines += ["how it is read:"] * bool(self.read) + [f"  {line}" for line in self.read]
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        before, table, after = str(self).partition(self.columns.to_string(index=False))
+        shown = self.columns.to_html(index=False) if table else ""
+        return f"<pre>{escape(before)}</pre>{shown}<pre>{escape(after)}</pre>"
 
 
 def describe(
@@ -190,13 +199,16 @@ class PeoplesAnswers:
 
     def __repr__(self) -> str:
         lines = [
-            f"{item.experiment}: {plural(item.n_responses, 'answer')} of "
-            f"{plural(item.n_people or item.n_participants, 'person', 'people')} to "
+            f"{item.experiment}: {plural(item.n_responses, 'response')} of "
+            f"{plural(item.n_people or item.n_participants, 'participant')} to "
             f"{plural(len(item.stimuli), 'trial')}"
             for item in self.trials
         ]
         lines += self.notes
         return f"responses of the task {self.domain.name!r}\n  " + "\n  ".join(lines)
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(repr(self))}</pre>{self.frame.head(N_SHOWN).to_html(index=False)}"
 
 
 def adopt(

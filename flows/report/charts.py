@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 
 import numpy as np
 from markupsafe import Markup
@@ -591,20 +592,25 @@ def intervals(
     """
     wide = width == WIDE
     row, names, legend = (34, 214, 18) if wide else (30 + 10 * len(series), 16, 18)
+    labels = [_label_lines(item, names, width) for item in rows]
+    further = 14 * max((len(lines) - 1 for lines in labels), default=0)
+    row += further
     top = 12 + (legend * len(series) if len(series) > 1 else 0)
     bottom = top + row * len(rows)
     canvas = SvgCanvas(title, width, bottom + 42)
     known = [value for item in rows for found in item.values if found for value in found]
     x = ChartScale(*spread([line_at, *known]), names, width - 16)
     across(canvas, x, top, bottom, label, 6 if wide else 3)
-    canvas.line(x(line_at), top, x(line_at), bottom, "zero")
+    for upper in [top] if wide else range(top, bottom, row):  # beside names, or below each of them
+        start, end = (upper, bottom) if wide else (upper + 18 + further, upper + row)
+        canvas.line(x(line_at), start, x(line_at), end, "zero")
     for order, name in enumerate(series if len(series) > 1 else ()):
         canvas.mark(names + 6, 10 + legend * order, series_shape(order), series_class(order))
         canvas.text(names + 16, 14 + legend * order, name, "small")
     for place, item in enumerate(rows):
         upper = top + place * row
-        middle = upper + (0.5 * row if wide else 0.5 * row + 9)
-        _name_row(canvas, item.name, item.note, names, upper, middle if wide else None, width)
+        middle = upper + (0.5 * row if wide else 0.5 * (row - further) + 9 + further)
+        _name_row(canvas, labels[place], item.note, names, upper, middle if wide else None)
         for order, found in enumerate(item.values):
             if found is None:
                 continue
@@ -626,25 +632,39 @@ def intervals(
     return canvas.drawing()
 
 
+def _label_lines(item: IntervalRow, names: float, width: int) -> list[str]:
+    """The name of a row in lines that fit: beside the row in a wide drawing, else above it, the last beside the note.
+
+    In a narrow drawing the last line is empty where the note has no room beside the name.
+    """
+    if width == WIDE:
+        return wrap(item.name, int((names - 8) / WIDE_CHARACTER), max_lines=3, placeholder="…")
+    room = width - names - 16
+    lines = wrap(item.name, int(room / WIDE_CHARACTER), max_lines=3, placeholder="…")
+    is_full = len(lines[-1]) * WIDE_CHARACTER + 8 + len(item.note) * CHARACTER > room
+    return [*lines, ""] if is_full else lines
+
+
 def _name_row(
     canvas: SvgCanvas,
-    name: str,
+    lines: Sequence[str],
     note: str,
     names: float,
     upper: float,
     middle: float | None,
-    width: int,
 ) -> None:
-    """The name of a row with its note: beside it at the height ``middle``, or above it where that is None."""
+    """The name of a row with its note: beside it around the height ``middle``, or above it where that is None."""
     if middle is not None:
+        first = middle - 1 - 7 * (len(lines) - 1)
+        for place, line in enumerate(lines):
+            canvas.text(names - 8, first + 14 * place, line, "strong", "end")
         room = (names - 8) / WIDE_CHARACTER
-        canvas.text(names - 8, middle - 1, cut(name, room), "strong", "end")
-        canvas.text(names - 8, middle + 13, cut(note, room), "small", "end")
+        canvas.text(names - 8, first + 14 * len(lines), cut(note, room), "small", "end")
         return
-    room = (width - names - 16 - len(note) * CHARACTER) / WIDE_CHARACTER
-    shown = cut(name, room)
-    canvas.text(names, upper + 13, shown, "strong")
-    canvas.text(names + len(shown) * WIDE_CHARACTER + 8, upper + 13, note, "small")
+    for place, line in enumerate(lines):
+        canvas.text(names, upper + 13 + 14 * place, line, "strong")
+    beside = len(lines[-1]) * WIDE_CHARACTER + 8 if lines[-1] else 0
+    canvas.text(names + beside, upper + 13 + 14 * (len(lines) - 1), note, "small")
 
 
 def reliability(panels: Sequence[Sequence[CalibrationBin]], width: int) -> Drawing:

@@ -93,6 +93,8 @@ def _exclusions(reading: RunReading) -> str:
         )
     elif known:
         parts.append("No participant was excluded.")
+    else:
+        parts.append("No exclusion rule was set.")
     if n_withdrawn:
         parts.append(
             f"{plural(n_withdrawn, 'participant')} withdrew, and their responses were erased."

@@ -82,6 +82,11 @@ class TheoryLabel:
         """Tag and name for figures."""
         return shortened(f"{self.tag} {self.name}", 30)
 
+    @property
+    def full(self) -> str:
+        """Tag and name for figures whose rows have room for two lines."""
+        return shortened(f"{self.tag} {self.name}", 72)
+
 
 class RunReading:
     """A run as the report needs it."""

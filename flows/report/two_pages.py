@@ -142,7 +142,7 @@ def _differences(reading: RunReading, lines: list[ComparisonLine]) -> Markup:
         note = f"n = {behind.n_units}" if behind.is_known else ""
         rows.append(
             IntervalRow(
-                reading.label(line.theory).short, note, (known if behind.has_interval else None,)
+                reading.label(line.theory).full, note, (known if behind.has_interval else None,)
             )
         )
     if not rows or reading.leader is None:
