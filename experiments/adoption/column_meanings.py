@@ -131,9 +131,17 @@ def without_practice(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _is_of_practice(frame: pd.DataFrame, name: str) -> bool:
-    """Whether a column's name speaks of practice; a train may be one on rails where every row says something."""
-    words = set(words_of(name)) & PRACTICE
-    return bool(words) and not (words == {"train"} and bool((frame[name] != "").all()))
+    """Whether a column's name speaks of practice.
+
+    A train may be one on rails: where every row says something, or ``price_train`` stands beside ``price_bus``.
+    """
+    words = set(words_of(name))
+    if words & PRACTICE != {"train"}:
+        return bool(words & PRACTICE)
+    rest = words - {"train"}
+    others = [set(words_of(str(other))) for other in frame.columns]
+    has_counterpart = any(rest < own and "train" not in own for own in others) and bool(rest)
+    return not (has_counterpart or bool((frame[name] != "").all()))
 
 
 def summary_of(frame: pd.DataFrame, name: str) -> ColumnSummary:

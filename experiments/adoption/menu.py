@@ -10,6 +10,7 @@ import numpy as np
 
 from lakatos.experiments.adoption.names import CHOICES, words_of
 from lakatos.experiments.adoption.signatures import PARTS_OF_NAMES, ColumnSignature, TableSignature
+from lakatos.experiments.errors import TrialsError
 
 REWARDS = {"reward", "rewards", "outcome", "win", "wins", "won", "loss", "losses"}
 NO_ATTRIBUTES = CHOICES | REWARDS | {"rt", "latency"}
@@ -17,8 +18,8 @@ NO_ATTRIBUTES = CHOICES | REWARDS | {"rt", "latency"}
 UNNAMED = re.compile(r"column \d+( |$)")
 """Columns without a name in the file, such as numbers of rows."""
 MOST_OPTIONS = 12
-MOST_LISTED = 20
-"""Numbers of an attribute that are listed; of more, the range and the step stand there."""
+MOST_LISTED, MOST_STEPS = 20, 1_000
+"""Numbers of an attribute that are listed; of more, the range and the step stand there, of at most so many levels."""
 
 
 @dataclass(frozen=True)
@@ -74,16 +75,39 @@ def menu_of(table: TableSignature, fewest_options: int) -> Menu | None:
 
 
 def levels_in_toml(columns: Sequence[ColumnSignature]) -> tuple[str, str]:
-    """The kind of an attribute and the lines with its levels, of its columns in a file."""
+    """The kind of an attribute and the lines with its levels, of its columns in a file; no lines of a constant.
+
+    Raises:
+        TrialsError: Cells are numbers with units.
+    """
+    cells = {cell for item in columns for cell in item.distinct}
+    if len(cells) < 2:
+        return "", ""
+    with_units = sorted(cell for cell in cells if not _is_plain(cell))
+    if all(item.is_number for item in columns) and with_units:
+        raise TrialsError(
+            f"{columns[0].name} says {with_units[0]!r}: write plain numbers into the file, without units."
+        )
     if not all(item.is_number for item in columns):
-        words = sorted({cell for item in columns for cell in item.distinct})
-        return "category", f"levels = [{', '.join(map(_quoted, words))}]"
+        return "category", f"levels = [{', '.join(map(_quoted, sorted(cells)))}]"
     known = np.unique(np.concatenate([item.values[np.isfinite(item.values)] for item in columns]))
     if len(known) <= MOST_LISTED:
         return "number", f"levels = [{', '.join(f'{value:.10g}' for value in known)}]"
     digits = max(len(f"{value:.6f}".rstrip("0").partition(".")[2]) for value in known)
     step = np.gcd.reduce(np.round(np.diff(known) * 10**digits).astype(np.int64)) / 10**digits
-    return "number", f"from = {known[0]:.10g}\nto = {known[-1]:.10g}\nstep = {step:.10g}"
+    if np.ptp(known) / step > MOST_STEPS:  # the trials of the file may lie between levels
+        step = 10.0 ** np.ceil(np.log10(np.ptp(known) / MOST_STEPS))
+    low = np.floor(known[0] / step) * step if known[0] % step else known[0]
+    high = low + np.ceil((known[-1] - low) / step - 1e-9) * step
+    return "number", f"from = {low:.10g}\nto = {high:.10g}\nstep = {step:.10g}"
+
+
+def _is_plain(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
 
 
 def _quoted(word: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import keyword
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lakatos.domains import DOMAINS, open_domain
-from lakatos.domains.declared.declaration import MEANINGS, read_task
+from lakatos.domains.declared.declaration import MEANINGS, TAKEN, read_task
 from lakatos.experiments.adoption.describe import describe_table, menu_in
 from lakatos.experiments.adoption.mapping import AnswerColumns
 from lakatos.experiments.adoption.menu import levels_in_toml
@@ -182,7 +183,6 @@ def _task_of_responses(name: str, data: Path, columns: Mapping[str, Any]) -> str
             "and price_B, so its options are not known. Write the declaration by hand: `lakatos domain new FILE.toml` "
             "without --data makes a template."
         )
-    names = {name: re.sub(r"\W+", "_", name) for name in menu.attributes}
     lines = [
         f"# The task of {data.name}. Check labels, units and kinds, and what everybody prefers (better).",
         f'name = "{name}"',
@@ -192,10 +192,15 @@ def _task_of_responses(name: str, data: Path, columns: Mapping[str, Any]) -> str
         "",
         f"# Kinds of attributes: {', '.join(MEANINGS)}.",
     ]
+    if menu.none_in_words:
+        lines += [f"# {menu.none_in_words.removeprefix('. ')}.", ""]
     for attribute, own in menu.attributes.items():
         kind, levels = levels_in_toml(own)
+        if not kind:
+            lines += [f"# {attribute} has one value in all rows, and is left out.", ""]
+            continue
         lines += [
-            f"[attributes.{names[attribute]}]",
+            f"[attributes.{_attribute_name(attribute)}]",
             f'kind = "{kind}"',
             f"label = {json.dumps(attribute)}",
             *(['unit = ""'] if kind == "number" else []),
@@ -207,6 +212,14 @@ def _task_of_responses(name: str, data: Path, columns: Mapping[str, Any]) -> str
     text = "\n".join(lines)
     read_task(text)
     return text
+
+
+def _attribute_name(words: str) -> str:
+    """A name that an attribute can have."""
+    name = re.sub(r"\W+", "_", words).strip("_")
+    if keyword.iskeyword(name) or name in (*TAKEN, "options") or not name[:1].isalpha():
+        return f"of_{name}"
+    return name
 
 
 def examine_task(word: str, seed: int = 0) -> TaskExamination:

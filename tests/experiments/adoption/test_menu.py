@@ -7,6 +7,7 @@ import pytest
 
 from lakatos.experiments.adoption.menu import levels_in_toml
 from lakatos.experiments.adoption.signatures import ColumnSignature
+from lakatos.experiments.errors import TrialsError
 
 
 @pytest.mark.parametrize(
@@ -29,3 +30,11 @@ def test_few_numbers_are_listed_and_more_have_a_range_and_a_step(first, second, 
         for name, values in (("x_A", first), ("x_B", second))
     ]
     assert levels_in_toml(columns) == levels
+
+
+def test_numbers_with_units_are_refused() -> None:
+    columns = [ColumnSignature("time_A", pd.Series(["5 min", "10 min"]))]
+    with pytest.raises(
+        TrialsError, match="time_A says '10 min': write plain numbers into the file"
+    ):
+        levels_in_toml(columns)

@@ -24,6 +24,7 @@ from lakatos.experiments.errors import EmptyDesignSpaceError, StimuliError, Task
 from lakatos.flows.commands.main import app
 from lakatos.flows.operations.tasks import (
     NEW_TASK,
+    _attribute_name,
     examine_task,
     files_with_tasks,
     new_task,
@@ -193,3 +194,34 @@ def test_a_declaration_is_written_from_the_options_and_attributes_of_a_file(tmp_
     with pytest.raises(TaskFileError, match=r"Write the declaration by hand"):
         new_task(tmp_path / "again.toml", data)
     assert not (tmp_path / "again.toml").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        ("travel time", "travel_time"),
+        ("class", "of_class"),
+        ("options", "of_options"),
+        ("2nd", "of_2nd"),
+    ],
+)
+def test_attributes_have_names_that_theories_can_use(words: str, name: str) -> None:
+    assert _attribute_name(words) == name
+
+
+def test_a_train_beside_a_bus_is_an_option_and_constant_attributes_are_left_out(
+    tmp_path: Path,
+) -> None:
+    rng = np.random.default_rng(2)
+    frame = pd.DataFrame(
+        {"id": np.repeat(np.arange(4), 30), "choice": rng.choice(["bus", "train"], 120)}
+    )
+    for label in ("bus", "train"):
+        frame[f"price_{label}"] = rng.integers(1, 9, 120).astype(object)
+        frame[f"seat_{label}"] = 1
+    frame.loc[3, "price_train"] = ""
+    data = tmp_path / "trains.csv"
+    frame.to_csv(data, index=False)
+    text = new_task(tmp_path / "trains.toml", data).read_text()
+    assert 'options = ["bus", "train"]' in text
+    assert "# seat has one value in all rows, and is left out." in text
