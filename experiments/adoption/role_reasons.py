@@ -12,8 +12,8 @@ from lakatos.experiments.adoption.mapping import leaves_of
 from lakatos.experiments.adoption.tables import AnswerTable
 from lakatos.experiments.errors import TrialsError
 
-ROWS_TRIED = 2_000
-"""First rows of a file that are described again under another name."""
+ROWS_TRIED, COLUMNS_TRIED = 2_000, 40
+"""First rows of a file that are described again under another name, and columns beside those that are read."""
 NEUTRAL = "zzz"
 """A name that suggests nothing."""
 OPTION, BY_VALUES, BY_NAME, MADE = "an option", "its values", "its name", "other columns"
@@ -31,8 +31,10 @@ def role_reasons(found: TableDescription, columns: Mapping[str, Any]) -> dict[st
     """
     if found.source is None:
         return {}
-    source = replace(found.source, frame=found.source.frame.head(ROWS_TRIED))
     roles = {item.name: found.meaning_of(item) for item in found.columns}
+    frame = found.source.frame.head(ROWS_TRIED)
+    others = [name for name in frame.columns if not roles.get(name)][COLUMNS_TRIED:]
+    source = replace(found.source, frame=frame.drop(columns=others))
     tried = {name: role for name, role in roles.items() if role and name in source.frame.columns}
     stated = {
         name for leaf in leaves_of(dict(columns)) for name in columns_in(str(leaf), source.frame)
