@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any, cast
 
 import matplotlib as mpl
@@ -19,7 +20,7 @@ from lakatos.flows.report.reader import open_reading, scattered_option, shortene
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-LONGEST_NAME = 40
+LONGEST_LINE = 32
 ROW_INCHES = 0.32
 
 
@@ -40,9 +41,14 @@ def plot_verdict(outcome: StudyOutcome, ax: Axes | None = None) -> Axes:
     if board.empty:
         raise StudyError(f"no theory of {outcome.folder} was scored yet; resume the run.")
     with _axes(ax, len(board)) as drawn:
-        ends = [-board[f"behind_{end}"].to_numpy(dtype=float) for end in ("high", "low")]
-        _rows(drawn, board["theory"], -board["behind"].to_numpy(dtype=float), *ends)
-        drawn.set_xlabel("log score minus that of the leading theory (nats per choice)")
+        behind = [
+            board[name].to_numpy(dtype=float) for name in ("behind", "behind_low", "behind_high")
+        ]
+        _rows(drawn, board["theory"], *behind)
+        drawn.set_xlabel(
+            "log score of the leading theory minus that of the theory (nats per choice)"
+        )
+        drawn.locator_params(axis="x", nbins=4)
     return drawn
 
 
@@ -139,7 +145,7 @@ def _rows(
     low: np.ndarray[Any, Any],
     high: np.ndarray[Any, Any],
 ) -> None:
-    """Values with intervals in one color, a row each, whose names are shortened."""
-    labels = [shortened(str(name), LONGEST_NAME) for name in names]
+    """Values with intervals in one color, a row each, whose names stand in up to three lines."""
+    labels = ["\n".join(wrap(str(name), LONGEST_LINE, max_lines=3)) for name in names]
     intervals = list(zip(low.tolist(), high.tolist(), strict=True))
     forest(axes, labels, value.tolist(), intervals, [SERIES[0]] * len(labels))

@@ -50,7 +50,7 @@ def test_the_verdict_shows_every_theory_beside_the_leading_one(
 ) -> None:
     axes = lakatos.plot_verdict(outcome)
     board = outcome.leaderboard
-    assert marks_of(axes) == pytest.approx(-board["behind"].to_numpy())
+    assert marks_of(axes) == pytest.approx(board["behind"].to_numpy())
     assert len(axes.get_yticklabels()) == len(board)
     assert "nats per choice" in axes.get_xlabel()
 
