@@ -18,6 +18,7 @@ from lakatos.domains.declared.sources import (
     HARLESS,
     HUBER,
     KEENEY,
+    LIMIT,
     MAZUR,
     RUBINSTEIN,
     RUSSO,
@@ -262,7 +263,7 @@ def _weight(cue: TaskCue) -> dict[str, Literal]:
     """Prior of the weight of a cue."""
     if cue.is_directed:
         return {f"{cue.name}_weight": log_uniform(0.05, 60.0, WEIGHT, f"weight of {cue.aim}")}
-    return {f"{cue.name}_weight": normal(0.0, 4.0, 40.0, WEIGHT, f"taste for {cue.aim}")}
+    return {f"{cue.name}_weight": normal(0.0, 4.0, LIMIT, WEIGHT, f"taste for {cue.aim}")}
 
 
 def _weight_wording(cue: TaskCue) -> Wording:
@@ -394,7 +395,7 @@ def _both_together(first: TaskCue, second: TaskCue) -> Mechanism:
             parameter: normal(
                 0.0,
                 4.0,
-                40.0,
+                LIMIT,
                 "log odds for both at their ends",
                 f"{first.aim} and {second.aim} at once",
             )
@@ -419,7 +420,7 @@ def _rate(task: TaskDeclaration, over: TaskCue, under: TaskCue) -> Mechanism:
             parameter: normal(
                 0.0,
                 4.0,
-                40.0,
+                LIMIT,
                 "log odds for the highest rate",
                 f"much {over.noun} for each {under.noun}",
             )
@@ -694,7 +695,7 @@ def _context(domain: DeclaredDomain) -> Iterator[Mechanism]:
         code=SIMILARITY.format(stacked=stacked),
         parameters={
             "distinctness": normal(
-                0.0, 4.0, 40.0, WEIGHT, "worth of being unlike the nearest option"
+                0.0, 4.0, LIMIT, WEIGHT, "worth of being unlike the nearest option"
             )
         },
         wording=Wording(
@@ -713,7 +714,7 @@ def _context(domain: DeclaredDomain) -> Iterator[Mechanism]:
         slot="context",
         name="compromise",
         code=_for_each(cues, COMPROMISE.format(n_cues=len(cues))),
-        parameters={"compromise": normal(0.0, 4.0, 40.0, WEIGHT, "worth of lying in the middle")},
+        parameters={"compromise": normal(0.0, 4.0, LIMIT, WEIGHT, "worth of lying in the middle")},
         wording=Wording(
             clause="are {much}drawn to options in the middle of what is on offer",
             opposite_clause="are {much}drawn to extreme options",

@@ -135,7 +135,7 @@ RATE = (
         start=f'state["attention"] = 1.0 + {TABLE}',
         learn='attention = (picked * state["attention"]).sum(axis=(-2, -1))\n'
         'rate = parameters["rate"] * attention\n'
-        'change = parameters["attention_rate"] * (xp.abs(surprise) - attention) * paid\n'
+        'change = parameters["attention_rate"] * (xp.minimum(xp.abs(surprise), 1.0) - attention) * paid\n'
         'state["attention"] = state["attention"] + picked * change[..., None, None]',
         parameters={
             "rate": _rate(0.0, 1.0, "share of a surprise that is learned when all is surprising"),

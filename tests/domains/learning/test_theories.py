@@ -120,6 +120,14 @@ def test_the_opposite_of_a_loss_is_as_large_a_gain(sandbox):
     assert p[1, 1] == pytest.approx(logistic(2 * (0.25 + 0.5)))
 
 
+def test_attention_is_never_above_one_so_that_values_stay_within_the_rewards(sandbox):
+    """A surprise is up to 2 where rewards are gains and losses."""
+    parameters = {"rate": 1.0, "attention_rate": 1.0, "sensitivity": 5.0}
+    rewards = [1, -1] * 20
+    p = walk(sandbox, "pearce_hall", parameters, [0] * 40, rewards, losses=True)
+    assert p[1:, 0] == pytest.approx([logistic(5 * reward) for reward in rewards[:-1]])
+
+
 def test_two_rates_are_used_for_good_and_bad_surprises(sandbox):
     p = walk(
         sandbox, "two_rates", {"rate_up": 0.6, "rate_down": 0.1, "sensitivity": 2.0}, [1, 1, 0], [1, 0, 0]
