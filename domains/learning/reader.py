@@ -1355,6 +1355,8 @@ def _recognised_prediction(table: TableSignature) -> Reading | None:
     one, other = choices
     if set(one.distinct) != set(other.distinct) or (one.code == other.code).all():
         return None
+    if {one.name.casefold(), other.name.casefold()} == {"s", "r"}:
+        return None  # a stimulus and the response to it
     same = (one.cells == other.cells).to_numpy()
     by_chance = sum(
         float((one.cells == cell).mean() * (other.cells == cell).mean()) for cell in one.distinct

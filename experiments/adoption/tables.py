@@ -738,11 +738,34 @@ def _read_labelled(path: Path) -> AnswerTable:
         raise
     except Exception as error:  # the reader raises errors of its own
         raise TrialsError(f"{path} is no file of {program}: {error}.") from None
+    for column, kind in about.readstat_variable_types.items():
+        if kind == "float":  # 8.1 in single precision is no 8.100000381
+            single = frame[column].to_numpy(np.float32)
+            frame[column] = [float(str(value)) for value in single]
     labels = {
         str(column): {whole(str(value)): str(label) for value, label in own.items()}
         for column, own in about.variable_value_labels.items()
     }
-    return replace(_of_frame(path.name, frame), labels=labels)
+    return _with_numbers_of_labels(replace(_of_frame(path.name, frame), labels=labels))
+
+
+def _with_numbers_of_labels(table: AnswerTable) -> AnswerTable:
+    """The table with the labels of cells that are codes of other numbers, such as 3 for a reward of 50."""
+    frame, labels, notes = table.frame.copy(), dict(table.labels), list(table.notes)
+    for column, own in table.labels.items():
+        cells = {cell for cell in frame[column].unique() if cell}
+        numbers = {cell: whole(own[cell].strip()) for cell in cells & set(own)}
+        is_coded = cells <= set(own) and bool(
+            numbers_of(pd.Series(numbers, dtype="str")).notna().all()
+        )
+        if is_coded and any(cell != number for cell, number in numbers.items()):
+            frame[column] = frame[column].map(numbers).fillna("").astype("str")
+            words = ", ".join(f"{cell} is {numbers[cell]}" for cell in sorted(numbers)[:MOST_NAMES])
+            notes.append(
+                f"{column}: its labels are numbers and are read in place of its codes ({words})"
+            )
+            del labels[column]
+    return replace(table, frame=frame, labels=labels, notes=tuple(notes))
 
 
 def _read_workbook(path: Path) -> AnswerTable:

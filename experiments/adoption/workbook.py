@@ -23,6 +23,7 @@ MOST_CELLS = 20_000_000
 CELL = re.compile(rb'<c r="([A-Z]{1,3})(\d{1,7})"')
 NO_VALUE = re.compile(rb"(</f>|<f\b[^>]*/>)\s*(<v\s*/>|</c>)")
 """A formula whose program never computed its value."""
+NO_VALUE_ODS = re.compile(rb"<table:table-cell(?=[^>]* table:formula=)(?![^>]* office:value-type=)")
 ERROR = re.compile(rb'<c\b[^>]* t="e"')
 HIDDEN = re.compile(rb'<row\b[^>]* hidden="(1|true)"')
 MERGED = re.compile(rb'<mergeCell ref="([A-Z]+\d+:[A-Z]+(\d+))"')
@@ -177,7 +178,13 @@ def _looked_at(path: Path) -> Mapping[str, SheetXml]:
     try:
         with zipfile.ZipFile(path) as parts:
             _check_bytes(path, sum(part.file_size for part in parts.infolist()))
-            return {name: SheetXml.of(parts.read(part)) for name, part in _sheets_in(parts)}
+            found = {name: SheetXml.of(parts.read(part)) for name, part in _sheets_in(parts)}
+            if "content.xml" in parts.namelist() and NO_VALUE_ODS.search(parts.read("content.xml")):
+                raise TrialsError(
+                    f"{path} holds formulas without values. Open it in LibreOffice or Excel and save it, or save the "
+                    "sheet of responses as CSV."
+                )
+            return found
     except (
         zipfile.BadZipFile, OSError, NotImplementedError, RuntimeError, ElementTree.ParseError, KeyError, EOFError
     ) as error:  # fmt: skip

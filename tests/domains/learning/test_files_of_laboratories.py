@@ -176,3 +176,12 @@ def test_rewards_without_losses_are_expected_to_be_half_of_the_largest_one() -> 
     (trials,) = read(two_options(points)).trials
     assert trials.feedback["reward"] == pytest.approx(points / 30)
     assert "has_losses" not in trials.stimuli.arrays
+
+
+def test_a_stimulus_and_a_response_by_letter_are_no_prediction(stimuli: pd.DataFrame) -> None:
+    rng = np.random.default_rng(1)
+    shown = pd.DataFrame({"P": stimuli["subject"], "T": stimuli["trial"]})
+    shown["S"] = np.where(np.arange(len(shown)) % 2, "a", "b")
+    shown["R"] = rng.choice(["a", "b"], len(shown))
+    shown["rt"] = rng.integers(300, 900, len(shown))
+    assert describe_table(table_of_frame("a.csv", shown)).domain != "learning"

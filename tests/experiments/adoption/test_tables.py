@@ -7,6 +7,7 @@ import json
 import threading
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -186,6 +187,28 @@ def test_data_frames_of_r_and_files_of_spss_and_stata_are_tables(tmp_path: Path)
         (tmp_path / f"bad.{kind}").write_bytes(b"no such file")
         with pytest.raises(TrialsError, match="is no"):
             read_answers(tmp_path / f"bad.{kind}")
+
+
+def test_labels_that_are_numbers_are_read_in_place_of_their_codes(tmp_path: Path) -> None:
+    pyreadstat = pytest.importorskip("pyreadstat", reason="pip install 'lakatos[formats]'")
+    frame = pd.DataFrame({"reward": [0, 2, 3, 0], "choice": [1, 2, 1, 1], "rt": [0.5, 1, 2, 3]})
+    labels = {"reward": {0: "0", 2: "10", 3: "50"}, "choice": {1: "left", 2: "right"}}
+    pyreadstat.write_dta(frame, str(tmp_path / "t.dta"), variable_value_labels=labels)
+    found = read_answers(tmp_path / "t.dta")
+    assert found.frame["reward"].tolist() == ["0", "10", "50", "0"]
+    assert found.frame["choice"].tolist() == ["1", "2", "1", "1"]
+    assert set(found.labels) == {"choice"}
+    assert (
+        "reward: its labels are numbers and are read in place of its codes (0 is 0, 2 is 10, 3 is 50)"
+        in found.notes
+    )
+
+
+def test_numbers_in_single_precision_are_read_as_they_were_written(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"amount": np.array([8.1, 2.5, np.nan], dtype=np.float32)})
+    frame.to_stata(tmp_path / "t.dta", write_index=False)
+    pytest.importorskip("pyreadstat", reason="pip install 'lakatos[formats]'")
+    assert read_answers(tmp_path / "t.dta").frame["amount"].tolist() == ["8.1", "2.5", ""]
 
 
 def test_utf16_that_breaks_off_within_a_letter_is_refused_in_a_sentence(tmp_path: Path) -> None:

@@ -215,3 +215,13 @@ def test_refusals_name_the_workbook_and_a_web_page_is_none(tmp_path: Path) -> No
     (tmp_path / "b.xls").write_text("<html><table></table></html>")
     with pytest.raises(TrialsError, match="is a page in HTML or XML"):
         read_answers(tmp_path / "b.xls")
+
+
+def test_a_workbook_of_libreoffice_whose_formulas_have_no_values_is_refused(tmp_path: Path) -> None:
+    cell = '<table:table-cell table:formula="of:=1+1"{}><text:p>2</text:p></table:table-cell>'
+    for place, value in enumerate(("", ' office:value-type="float" office:value="2"')):
+        with zipfile.ZipFile(tmp_path / f"{place}.ods", "w") as parts:
+            parts.writestr("content.xml", cell.format(value))
+        message = "no workbook that can be read" if value else "formulas without values"
+        with pytest.raises(TrialsError, match=message):
+            read_answers(tmp_path / f"{place}.ods")
