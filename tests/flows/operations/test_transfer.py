@@ -133,9 +133,7 @@ def gift_answers(folder: Path, seed: int = 0) -> Path:
 
 
 @pytest.mark.slow
-def test_a_theory_is_tried_on_a_file_of_a_declared_task_and_recorded(
-    tmp_path, monkeypatch
-):
+def test_a_theory_is_tried_on_a_file_of_a_declared_task_and_recorded(tmp_path, monkeypatch):
     gift_answers(tmp_path)
     monkeypatch.chdir(tmp_path)
     words = [
