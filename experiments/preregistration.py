@@ -38,7 +38,7 @@ class Preregistration(Record):
     powers: tuple[PairPower, ...] = ()
     """Simulated probability with which the planned sample distinguishes the leading rivals."""
     analysis: str
-    """How the responses will decide between the theories."""
+    """Planned analysis, by which the responses decide between the theories."""
     stopping_rule: str
     """Rule that ends collection."""
 

@@ -152,7 +152,7 @@ class ModelTakesPart(Record):
     context_tokens: int
     """Tokens of prompt and answer to which the conversation is cut."""
     sampling: TokenSampling
-    """How tokens are drawn."""
+    """Settings by which tokens are drawn."""
     memory: int | None
     """Decisions that stay in the conversation; None for as many as fit."""
     language: str

@@ -1,9 +1,9 @@
-"""What can be asked of people and how they can answer: stimuli, responses, domains, designs.
+"""Stimuli, responses, domains and designs of experiments.
 
-A *stimulus* is one trial as shown. Stimuli of one experiment are held together as named arrays whose first axis is
+A *stimulus* is one presented trial. Stimuli of one experiment are held together as named arrays whose first axis is
 ``n_trials``, so that a theory evaluates all of them at once. Responses are a long table, one row per response, or per
-group of equal answers when only published counts are known. Where something follows a response, such as a reward,
-each row also holds this *feedback*.
+group of equal responses if only published counts are known. If an event follows a response, such as a reward, each row
+also holds this *feedback*.
 """
 
 from __future__ import annotations
@@ -55,20 +55,20 @@ class Stimuli:
         return Stimuli({name: array[index] for name, array in self.arrays.items()})
 
     def some(self, n_most: int, rng: np.random.Generator) -> Stimuli:
-        """All trials, or ``n_most`` of them by lot, in their order."""
+        """Return all trials, or ``n_most`` random ones, in their order."""
         if len(self) <= n_most:
             return self
         return self.take(np.sort(rng.choice(len(self), n_most, replace=False)))
 
     def available(self, n_options: int) -> Array:
-        """Which options of each trial can be chosen, ``(n_trials, n_options)``; all without an array ``available``."""
+        """Availability of each option, ``(n_trials, n_options)``; without an array ``available``, all options."""
         there = self.arrays.get("available")
         return (
             np.ones((len(self), n_options), dtype=bool) if there is None else np.asarray(there) > 0
         )
 
     def last_available(self, n_options: int) -> int:
-        """The last option that any of the trials offers, whose shares are shown and compared."""
+        """Index of the last option that any trial offers; its shares are shown and compared."""
         return int(np.flatnonzero(self.available(n_options).any(axis=0))[-1])
 
     @cached_property
@@ -112,38 +112,38 @@ class Stimuli:
 
 
 def _form_of(stimuli: Stimuli) -> dict[str, tuple[object, ...]]:
-    """What must be equal in sets that are concatenated."""
+    """Names and shapes that must be equal in sets that are concatenated."""
     return {name: (array.shape[1:], array.dtype.kind) for name, array in stimuli.arrays.items()}
 
 
 @dataclass(frozen=True)
 class Trials:
-    """What people answered in one experiment.
+    """Responses of participants in one experiment.
 
     Rows are responses in the order of presentation within a participant. Where only published counts are known,
-    ``count`` holds how many equal answers a row stands for and ``pooled`` is true: participants cannot be told apart.
+    ``count`` is the number of equal responses behind a row and ``pooled`` is true: participants are not identified.
     """
 
     experiment: str
     stimuli: Stimuli
     participant: Array
-    """``(n_rows,)`` index of the person, 0-based within the experiment; 0 throughout when pooled."""
+    """``(n_rows,)`` index of the participant, 0-based within the experiment; 0 throughout when pooled."""
     trial: Array
     """``(n_rows,)`` index into ``stimuli``."""
     response: Array
     """``(n_rows,)`` index of the chosen option."""
     count: Array
-    """``(n_rows,)`` number of equal answers the row stands for."""
+    """``(n_rows,)`` number of equal responses behind the row."""
     n_options: int = 2
     pooled: bool = False
     n_people: int = 0
-    """People behind the responses; for pooled data as published."""
+    """Number of participants behind the responses; for pooled data as published."""
     feedback: Mapping[str, Array] = field(default_factory=dict)
-    """``(n_rows,)`` each: what followed the response."""
+    """Feedback after each response, by name, each ``(n_rows,)``."""
     attributes: Mapping[str, Array] = field(default_factory=dict)
-    """``(n_participants,)`` each: what is known of the people, numbers such as ``age_years``, or words."""
+    """Attributes of participants by name, each ``(n_participants,)``: numbers such as ``age_years``, or words."""
     by_language_model: bool = False
-    """Whether a language model gave the responses, in place of people."""
+    """Whether a language model gave the responses, in place of participants."""
 
     def __post_init__(self) -> None:
         n_rows = len(self.participant)
@@ -194,7 +194,7 @@ class Trials:
             raise TrialsError(f"{self.experiment}: row {row} ({what}) {words}.")
 
     def check_comparable(self) -> None:
-        """Raise `TrialsError` where a single participant or a single trial would leave every difference uncertain."""
+        """Raise `TrialsError` if there is one participant or one trial only, so that every difference is uncertain."""
         n_answered = int((self.totals.sum(axis=1) > 0).sum())
         if not self.pooled and self.n_participants < 2:
             raise TrialsError(
@@ -210,12 +210,12 @@ class Trials:
 
     @property
     def n_participants(self) -> int:
-        """Participants that can be told apart; 1 when pooled."""
+        """Number of identified participants; 1 when pooled."""
         return 0 if len(self.participant) == 0 else int(self.participant.max()) + 1
 
     @property
     def attributes_in_words(self) -> dict[str, tuple[str, ...]]:
-        """What is known of the people, by name and in their order, as a table would show it."""
+        """Attributes of participants as text, by name, in the order of participants."""
         return {
             name: tuple(item if isinstance(item, str) else f"{item:g}" for item in column.tolist())
             for name, column in self.attributes.items()
@@ -227,7 +227,7 @@ class Trials:
         return int(self.count.sum())
 
     def of_people(self, chosen: Array) -> Trials:
-        """The responses of some people, ``(n_participants,)`` true for each of them, who are numbered anew."""
+        """Return the responses of some participants, ``(n_participants,)`` true for each; they are numbered anew."""
         kept = np.asarray(chosen)[self.participant]
         number = np.cumsum(chosen) - 1
         return replace(
@@ -241,7 +241,7 @@ class Trials:
         )
 
     def in_counts(self) -> Trials:
-        """The same responses as counts that do not say who gave them."""
+        """Return the same responses as counts, without participants."""
         totals = self.totals
         trial, response = (totals > 0).nonzero()
         return Trials(
@@ -259,18 +259,18 @@ class Trials:
 
     @cached_property
     def digest(self) -> Digest:
-        """Name of the table: equal for equal tables."""
+        """Digest of the table; equal tables have equal digests."""
         return digest_of(self.to_json())
 
     @cached_property
     def counts(self) -> Array:
-        """How often each person chose each option: ``(n_participants, n_trials, n_options)``."""
+        """Number of choices of each option by each participant: ``(n_participants, n_trials, n_options)``."""
         table = np.zeros((self.n_participants, len(self.stimuli), self.n_options))
         np.add.at(table, (self.participant, self.trial, self.response), self.count)
         return table
 
     def counts_of_some(self) -> Iterator[tuple[slice, Array]]:
-        """People, so few at a time that `counts` of them need little memory, and these; all at once in most data."""
+        """Participants in parts whose `counts` need little memory, with these counts; one part for most data."""
         n_cells = len(self.stimuli) * self.n_options
         n_people = max(1, MOST_COUNTED // max(n_cells, 1))
         if n_people >= self.n_participants:
@@ -286,7 +286,7 @@ class Trials:
 
     @cached_property
     def sparse_counts(self) -> csr_array:
-        """`counts` as ``(n_participants, n_trials * n_options)``, as large as the responses only."""
+        """`counts` as a sparse matrix, ``(n_participants, n_trials * n_options)``."""
         from scipy.sparse import csr_array
 
         cell = np.asarray(self.trial) * self.n_options + self.response
@@ -296,19 +296,19 @@ class Trials:
 
     @cached_property
     def totals(self) -> Array:
-        """How often all people together chose each option: ``(n_trials, n_options)``."""
+        """Number of choices of each option by all participants: ``(n_trials, n_options)``."""
         table = np.zeros((len(self.stimuli), self.n_options))
         np.add.at(table, (self.trial, self.response), self.count)
         return table
 
     @cached_property
     def n_choices(self) -> Array:
-        """Responses of each person: ``(n_participants,)``."""
+        """Number of responses of each participant: ``(n_participants,)``."""
         return np.bincount(self.participant, weights=self.count, minlength=self.n_participants)
 
     @cached_property
     def n_people_asked(self) -> Array:
-        """People who answered each trial, where they can be told apart: ``(n_trials,)``."""
+        """Number of participants with a response to each trial, if they are identified: ``(n_trials,)``."""
         there = self.count > 0
         n_trials = len(self.stimuli)
         once = np.unique(self.participant[there].astype(np.int64) * n_trials + self.trial[there])
@@ -316,17 +316,17 @@ class Trials:
 
     @cached_property
     def proportions(self) -> Array:
-        """``(n_trials, n_options)`` share of responses; NaN where a trial was not answered."""
+        """``(n_trials, n_options)`` share of responses; NaN for a trial without a response."""
         totals = self.totals
         with np.errstate(invalid="ignore"):
             return totals / totals.sum(axis=1, keepdims=True)  # type: ignore[no-any-return]
 
     @cached_property
     def sequences(self) -> AnswerSequences:
-        """The responses of each person in the order in which they were given.
+        """The responses of each participant in the order of presentation.
 
         Raises:
-            TrialsError: Only counts are known, so that nobody knows the order.
+            TrialsError: Only counts are known, so that the order is unknown.
         """
         if self.pooled or (self.count != 1).any():
             raise TrialsError(
@@ -401,7 +401,7 @@ def _from_lists(lists: Mapping[str, list[float]]) -> dict[str, Array]:
 
 
 def check_unmixed(trials: Iterable[Trials]) -> None:
-    """Raise `TrialsError` where responses of a language model stand beside responses of people."""
+    """Raise `TrialsError` if responses of a language model stand beside responses of participants."""
     by_model = {item.by_language_model: item.experiment for item in trials}
     if len(by_model) > 1:
         raise TrialsError(
@@ -412,10 +412,10 @@ def check_unmixed(trials: Iterable[Trials]) -> None:
 
 @dataclass(frozen=True)
 class AnswerSequences:
-    """Responses in the order in which each person gave them, padded to the longest."""
+    """Responses of each participant in the order of presentation, padded to the longest."""
 
     trial: Array
-    """``(n_participants, n_steps)`` row of the stimuli, -1 after a person's last response."""
+    """``(n_participants, n_steps)`` row of the stimuli, -1 after a participant's last response."""
     response: Array
     """``(n_participants, n_steps)`` index of the chosen option, 0 where there is none."""
     feedback: Mapping[str, Array]
@@ -424,20 +424,20 @@ class AnswerSequences:
 
 @dataclass(frozen=True)
 class Design:
-    """What will be shown: distinct stimuli, how often each, and to how many people."""
+    """Distinct stimuli that will be presented, the number of presentations, and the number of participants."""
 
     name: str
     """Name of the experiment, unique in its campaign."""
     stimuli: Stimuli
     repetitions: int
-    """Presentations of each stimulus to each person."""
+    """Number of presentations of each stimulus to each participant."""
     n_participants: int
     random_coverage: tuple[int, ...] = ()
     """Rows of ``stimuli`` that were drawn at random, not for their information."""
     information: tuple[float, ...] = ()
     """``(n_trials,)`` expected information gain at the moment of selection, in nats; NaN for random trials."""
     archive: str = ""
-    """Archived experiment that has responses to these stimuli; empty for new people."""
+    """Archived experiment with responses to these stimuli; empty for new participants."""
     conditions: tuple[str, ...] = ()
     """Names of the conditions within participants, in which each trial is presented; see `experiments.conditions`."""
     orders: tuple[tuple[int, ...], ...] = ()
@@ -445,34 +445,34 @@ class Design:
 
     @property
     def n_presentations(self) -> int:
-        """Responses asked of each person."""
+        """Number of trials for each participant."""
         return len(self.stimuli) * self.repetitions
 
 
 @dataclass(frozen=True)
 class StimulusOffer:
-    """Stimuli that an experiment could draw from, all answerable by the same people."""
+    """Stimuli from which an experiment can be designed, all available for the same participants."""
 
     archive: str
-    """Name of the archived experiment, or empty where new people can be asked anything."""
+    """Name of the archived experiment; empty for new participants, to whom all stimuli can be presented."""
     stimuli: Stimuli
     n_participants: int
-    """People available; 0 means as many as wanted."""
+    """Number of available participants; 0 for no limit."""
     repetitions: int = 0
-    """Presentations of each trial that the archive holds per person, about; 0 means as many as wanted."""
+    """Approximate number of archived presentations of each trial per participant; 0 for no limit."""
     pooled: bool = False
-    """Whether only counts will come back."""
+    """Whether responses will be counts without participants."""
     asked: Array | None = field(default=None, compare=False, repr=False)
-    """``(n_people, n_trials)`` responses that an archive holds of each person to each trial, in one row where they are
-    pooled; None where new people can be asked anything."""
+    """``(n_people, n_trials)`` number of archived responses of each participant to each trial, in one row if they are
+    pooled; None for new participants."""
 
     def of_rows(self, rows: Array) -> StimulusOffer:
-        """The same offer with some of its stimuli."""
+        """Return the offer with some of its stimuli."""
         presented = None if self.asked is None else self.asked[:, rows]
         return replace(self, stimuli=self.stimuli.take(rows), asked=presented)
 
     def answers_to(self, stimuli: Stimuli) -> Array | None:
-        """``(n_people, n_trials)`` responses that there are to some of the stimuli, of those people who gave any."""
+        """``(n_people, n_trials)`` numbers of responses to some of the stimuli, for participants who have any."""
         if self.asked is None:
             return None
         row_of = {key: row for row, key in enumerate(self.stimuli.keys)}
@@ -481,17 +481,17 @@ class StimulusOffer:
 
 
 def identities(domain: Domain, stimuli: Stimuli) -> tuple[bytes, ...]:
-    """One key per trial, equal for trials that differ at most by which option stands on which side."""
+    """One key per trial; trials that differ only in the sides of their options have equal keys."""
     return tuple(map(min, stimuli.keys, domain.swap_sides(stimuli).keys))
 
 
 def keeps_places(domain: Domain) -> bool:
-    """Whether options are always shown in one order, as numbers are."""
+    """Return whether options are always shown in one order, as numbers are."""
     return bool(getattr(domain, "keeps_places", False))
 
 
 def seen_trial(domain: Domain, stimuli: Stimuli, row: int, before: Mapping[str, float]) -> Stimuli:
-    """One trial with all that a person sees of it, after what followed the trial before; see `Domain.shown`."""
+    """One trial as a participant sees it after the feedback of the trial before; see `Domain.shown`."""
     arrays = stimuli.take([row]).arrays
     shown = domain.shown(arrays, {name: np.full((1, 1), value) for name, value in before.items()})
     by_draw = {name: np.asarray(array)[0] for name, array in shown.items() if name not in arrays}
@@ -499,7 +499,7 @@ def seen_trial(domain: Domain, stimuli: Stimuli, row: int, before: Mapping[str, 
 
 
 def with_random_sides(domain: Domain, stimuli: Stimuli, rng: np.random.Generator) -> Stimuli:
-    """The same trials, each with its options exchanged or not by lot, so that a side tells nothing about an option.
+    """Exchange the options of each trial at random, so that a side carries no information about an option.
 
     Steps of a schedule stay as they are, and so do options that have an order of their own.
     """
@@ -515,7 +515,7 @@ def with_random_sides(domain: Domain, stimuli: Stimuli, rng: np.random.Generator
 
 
 class OneShot:
-    """What a domain says of time when nothing follows a response and trials may come in any order; inherit it."""
+    """Base of domains without feedback whose trials may have any order."""
 
     options: tuple[str, ...]
     sequential: bool = False
@@ -529,7 +529,7 @@ class OneShot:
     ) -> Stimuli:
         """Trials of the space: all of them, or a random ``n_most``; see `Domain.candidates`.
 
-        A domain whose spaces may be too large to be listed draws without that.
+        A domain whose spaces are too large to be listed overrides this.
         """
         return self.space(settings).some(n_most, rng)
 
@@ -555,40 +555,40 @@ class OneShot:
 
 
 class Domain(Protocol):
-    """A kind of task: what its stimuli are, which are admissible, how they look, what describes them."""
+    """A kind of task: its stimuli, which of them are admissible, their appearance and their features."""
 
     name: str
     options: tuple[str, ...]
     """Labels in the order of response codes, for example ``("A", "B")``."""
 
     def n_options(self, stimuli: Stimuli) -> int:
-        """Options of each of these trials."""
+        """Number of options of each of these trials."""
 
     def sizes(self, stimuli: Stimuli) -> Array:
-        """``(n_trials,)`` how many places of their arrays trials fill, where shorter ones leave some empty."""
+        """``(n_trials,)`` number of entries of their arrays that trials fill, if shorter ones leave some empty."""
 
     sequential: bool
-    """Whether stimuli are the steps of one schedule, given to everybody in the order of their rows, each once."""
+    """Whether stimuli are the steps of one schedule, presented to all participants once, in the order of their rows."""
 
     def shown(
         self, arrays: Mapping[str, Array], before: Mapping[str, Array]
     ) -> Mapping[str, Array]:
-        """What people, and theories, see of one step.
+        """Arrays of one step that participants, and theories, see.
 
         Args:
-            arrays: The stimuli's arrays at this step, first axis ``n_sequences``; they may hold what would follow
+            arrays: The stimuli's arrays at this step, first axis ``n_sequences``; they may hold the feedback of
                 each response, which is not shown.
             before: ``(n_draws or 1, n_sequences)`` feedback of the step before; empty at the first step.
 
         Returns:
-            Arrays of the stimuli with first axis ``n_sequences``; further ones, which depend on what was done before,
+            Arrays of the stimuli with first axis ``n_sequences``; further ones, which depend on earlier responses,
             are ``(n_draws or 1, n_sequences, ...)``.
         """
 
     def feedback(
         self, arrays: Mapping[str, Array], shown: Mapping[str, Array], response: Array
     ) -> dict[str, Array]:
-        """What follows simulated responses ``(n_draws, n_sequences)``, an array of that shape for each name."""
+        """Feedback after simulated responses ``(n_draws, n_sequences)``: an array of that shape for each name."""
 
     def candidates(
         self, settings: Mapping[str, Any], rng: np.random.Generator, n_most: int
@@ -596,23 +596,23 @@ class Domain(Protocol):
         """Admissible stimuli of the space that ``settings`` describe: all of them, or a random ``n_most``."""
 
     def space(self, settings: Mapping[str, Any]) -> Stimuli:
-        """Every admissible stimulus of the space; raises `EmptyDesignSpaceError` when there is none."""
+        """All admissible stimuli of the space; raises `EmptyDesignSpaceError` if there are none."""
 
     def check(self, stimuli: Stimuli) -> None:
         """Raise `StimuliError` naming the first trial that the domain does not allow."""
 
     def admits(self, settings: Mapping[str, Any], stimuli: Stimuli) -> Array:
-        """``(n_trials,)`` whether trials lie in the ranges of a space, on its levels or between, and are not boring.
+        """``(n_trials,)`` whether trials lie in the ranges of a space, on its levels or between, and are informative.
 
-        Boring are trials of which nothing can be learned: options that are alike, and, unless the settings admit them,
-        options that are better whatever one's taste. Sides do not matter.
+        Trials are not informative if their options are equal, or (unless the settings admit this) if one option
+        dominates the others. Sides do not matter.
         """
 
     def probes(self, rng: np.random.Generator) -> Sequence[Stimuli]:
         """Stimuli of every shape the domain allows, extremes included, on which a new theory is checked."""
 
     def features(self, stimuli: Stimuli) -> Mapping[str, Array]:
-        """Named ``(n_trials,)`` properties by which a diagnosis says where a theory fails."""
+        """Named ``(n_trials,)`` features by which a diagnosis describes the trials on which a theory fails."""
 
     def swap_sides(self, stimuli: Stimuli) -> Stimuli:
         """The same trials with the two options exchanged."""
@@ -621,4 +621,4 @@ class Domain(Protocol):
         """One trial as a participant would see it: a self-contained HTML fragment without scripts."""
 
     def describe(self, stimuli: Stimuli, row: int) -> str:
-        """One trial in a line of text."""
+        """Describe one trial in a line of text."""

@@ -23,7 +23,7 @@ EARLIER = ("family", "critics", "heard", "mends", "breaks", "tables", "n_lost", 
 
 
 class CandidateDecided(Record):
-    """Whether a candidate is tested on participants, and why."""
+    """Decision whether a candidate is tested on participants, with the reason."""
 
     kind: Literal["candidate_decided"] = "candidate_decided"
     version: Literal[1, 2] = 2

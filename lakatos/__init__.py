@@ -60,6 +60,12 @@ _PLACES = {
     "transfer": ("TransferComparison", "transfer"),
 }  # fmt: skip
 """Names by the module of `lakatos.flows.notebook` that has them."""
+_FORMER = {
+    "fit_each": "use `lakatos.fit(responses, theory, each=True)`",
+    "AttributeEffects": "`lakatos.effects` returns `lakatos.EffectsOnParameters`",
+    "GroupComparison": "`lakatos.effects` returns `lakatos.EffectsOnParameters`",
+}
+"""Former names, each with what to use instead."""
 _MODULE_OF = {name: module for module, names in _PLACES.items() for name in names}
 __all__ = [  # noqa: RUF022  # in the order in which people need them
     "describe", "adopt", "explain", "run", "read_run", "published", "score", "fit", "predict", "posterior",
@@ -72,9 +78,8 @@ __all__ = [  # noqa: RUF022  # in the order in which people need them
 def __getattr__(name: str) -> Any:
     """Load a function when it is first used, so that a command that does not need it starts at once."""
     if name not in _MODULE_OF:
-        raise AttributeError(
-            f"module 'lakatos' has no attribute {name!r}; it has {', '.join(__all__)}"
-        )
+        instead = _FORMER.get(name, f"it has {', '.join(__all__)}")
+        raise AttributeError(f"module 'lakatos' has no attribute {name!r}; {instead}")
     found = getattr(import_module(f"lakatos.flows.notebook.{_MODULE_OF[name]}"), name)
     globals()[name] = found
     return found

@@ -58,7 +58,7 @@ class ToolValidated(Record):
     draft: Digest
     name: str
     passed: tuple[str, ...]
-    """What was shown, one sentence each."""
+    """Checks that the draft passed, one sentence each."""
 
 
 class ToolRefused(Record):

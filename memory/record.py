@@ -89,7 +89,7 @@ class ToolTried(Record):
     draft: Digest
     name: str
     passed: tuple[str, ...]
-    """What was shown; empty if it failed."""
+    """Checks that the draft passed; empty if it failed one."""
     rung: str
     reason: str
     studies: tuple[str, ...]

@@ -25,6 +25,7 @@ DOCS = ROOT / "docs"
 EXAMPLE = ROOT / "studies" / "responses.csv"
 FRONT = [ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
 PAGES = [*FRONT, *sorted(DOCS.glob("*.md"))]
+LINKING = [*PAGES, *(ROOT / name for name in ("CHANGELOG.md", "SECURITY.md", "domains/README.md"))]
 GENERATED = ("study.md", "commands.md", "records.md", "domains/")
 """Pages that `docs/hooks/generated.py` makes; `test_site.py` checks links to them."""
 OPTIONAL = re.compile(r"\[[^\]]*\]")
@@ -37,7 +38,7 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", LINKING, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_link_leads_to_a_file_and_a_heading(page: Path) -> None:
     dead = []
     text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
@@ -103,6 +104,32 @@ def test_the_first_commands_of_the_readme_do_what_they_promise(tmp_path: Path) -
     assert "30 participants with 40 rows each" in done.stdout
     assert "intertemporal" in done.stdout
     assert "Please check" not in done.stdout
+
+
+@pytest.mark.long
+def test_the_commands_of_the_readme_run_in_its_order(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "studies", tmp_path / "studies", symlinks=True)
+    shutil.copy(EXAMPLE, tmp_path / "responses.csv")
+    text = " ".join(FRONT[0].read_text(encoding="utf-8").split())
+    wanted = (
+        "explain responses.csv",
+        "report",
+        "new study.toml --data responses.csv",
+        "design studies/page.toml",
+    )
+    places = [text.index(f"lakatos {words}", text.index("cp studies/")) for words in wanted]
+    assert places == sorted(places)
+    for words in wanted:
+        done = subprocess.run(
+            [sys.executable, "-m", "lakatos.flows.commands.main", *words.split()],
+            cwd=tmp_path,
+            env={"PYTHONPATH": str(ROOT), "HOME": str(tmp_path), "PATH": "/usr/bin:/bin"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, f"{words}: {done.stderr}"
+    assert (tmp_path / "study.toml").is_file()
 
 
 @pytest.mark.long

@@ -56,7 +56,7 @@ class ArtifactStore:
             self.folder.mkdir(
                 parents=True, exist_ok=True, mode=0o700
             )  # people's responses are among them
-            write_whole(path, pack(data), private=True)
+            write_whole(path, pack(data), private=True, then="continue with `lakatos resume`")
         return digest
 
     def get(self, digest: Digest) -> bytes:
@@ -238,7 +238,9 @@ def written_at(place: Path) -> Iterator[None]:
         raise OSError(error.errno, os.strerror(error.errno), str(place)) from error
 
 
-def write_whole(path: Path, data: bytes, *, private: bool = False) -> None:
+def write_whole(
+    path: Path, data: bytes, *, private: bool = False, then: str = "repeat the command"
+) -> None:
     """Write a file so that after a crash or power cut it is either absent (or as before) or complete.
 
     What is no file, such as ``/dev/null`` or a pipe, is written to, never replaced.
@@ -247,14 +249,17 @@ def write_whole(path: Path, data: bytes, *, private: bool = False) -> None:
         path: Of the file.
         data: All of it.
         private: Whether file and folder are for their owner only.
+        then: What to do once the disk is in order, for the message of an error.
 
     Raises:
-        ArtifactError: The disk is full or fails. Nothing was left behind.
+        ArtifactError: The disk is full or fails, or the folder may not be written to. Nothing was left behind.
     """
-    write_together({path: data}, private=private)
+    write_together({path: data}, private=private, then=then)
 
 
-def write_together(files: Mapping[Path, bytes], *, private: bool = False) -> None:
+def write_together(
+    files: Mapping[Path, bytes], *, private: bool = False, then: str = "repeat the command"
+) -> None:
     """Write files that belong together, each as by `write_whole`; none of them is replaced before all are written."""
     made: dict[Path, Path] = {}
     try:
@@ -277,8 +282,13 @@ def write_together(files: Mapping[Path, bytes], *, private: bool = False) -> Non
         for temporary in made.values():
             with suppress(OSError):  # its folder may be none
                 temporary.unlink()
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            problem = f"disk is full while writing {path}; free space, then repeat the command or `lakatos resume`."
-        else:
-            problem = f"cannot write {path}: {error.strerror}; check the disk and its limits, then `lakatos resume`."
-        raise ArtifactError(problem) from error
+        raise ArtifactError(_unwritten(path, error, then)) from error
+
+
+def _unwritten(path: Path, error: OSError, then: str) -> str:
+    """The sentence about a file that could not be written: the reason, and what to do."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return f"disk is full while writing {path}; free space, then {then}."
+    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+        return f"cannot write {path}: {error.strerror}; choose another folder, or change its permissions."
+    return f"cannot write {path}: {error.strerror}; check the disk and its limits, then {then}."

@@ -1,4 +1,4 @@
-"""Sources of participants: the contract that each of them keeps, and what a laboratory knows of it."""
+"""Sources of participants: their contract, and the properties that a laboratory knows of each."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ ResponseOrigin = Literal["people", "simulated", "language_model"]
 
 @dataclass(frozen=True)
 class SourceProfile:
-    """What holds for a source of participants in a study, known before anybody is recruited.
+    """Properties of a source of participants in a study, known before recruitment.
 
-    The laboratory asks these questions of all sources alike; it never compares the names of sources.
+    The laboratory uses these properties only, never the names of sources.
     """
 
     origin: ResponseOrigin
-    """Kind of participants. Responses of a language model are never scored together with those of people."""
+    """Kind of participants. Responses of a language model are never scored together with those of participants."""
     brought_by: str
-    """What brings responses that are missing, for the user to read."""
+    """Instruction for the user on how missing responses are obtained."""
     responds_later: bool = False
     """Whether participants respond between passes, in their own time, so that a run has to wait for them."""
     one_by_one: bool = False
     """Whether each participant's responses are recorded on their own, so that participants can be excluded, replaced
     and withdraw; otherwise all responses to an experiment are one table."""
     is_archive: bool = False
-    """Whether all responses exist already: only trials that the source offers can be presented, and nobody new takes
-    part."""
+    """Whether all responses exist already: only trials that the source offers can be presented, and there is no
+    recruitment."""
     on_page: bool = False
     """Whether trials are presented on the laboratory's own page."""
 
@@ -63,7 +63,7 @@ class Batch:
     """Responses that have arrived, in the order of their participants; the same ones again until closed."""
 
     payloads: Sequence[Mapping[str, Any]]
-    """For the inbox: one `Trials.to_json`, or one `PersonAnswers.to_json` a participant."""
+    """Items for the inbox: one `Trials.to_json`, or one `PersonAnswers.to_json` for each participant."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class Waiting:
 
 @dataclass(frozen=True)
 class CallerDue:
-    """The caller has to do something before it collects again; a subclass states what."""
+    """State in which the caller must act before it collects again; a subclass states the action."""
 
 
 Collected = Batch | Waiting | CallerDue
@@ -88,13 +88,13 @@ class ParticipantSource(ABC):
     """
 
     n_answers: int = 0
-    """Responses that exist before anybody is recruited, sealed ones too."""
+    """Responses that exist before recruitment, sealed ones included."""
     n_open: int = 0
     """Those of them that are not sealed."""
 
     @abstractmethod
     def offers(self, rng: np.random.Generator, n_most: int) -> Sequence[StimulusOffer]:
-        """Trials that can be presented: at most ``n_most`` in each offer; nothing when no responses are left."""
+        """Offers of trials that can be presented, each with at most ``n_most``; none if no responses are left."""
 
     @abstractmethod
     def recruit(self, preregistration: Preregistration, design: Design, key: Digest) -> Recruitment:
@@ -125,7 +125,7 @@ class ParticipantSource(ABC):
 
     @abstractmethod
     def close(self, recruitment: Recruitment) -> None:
-        """Recruit nobody else; closing twice changes nothing."""
+        """End the recruitment; closing twice changes nothing."""
 
     def mark_released(self, design: Design) -> None:  # noqa: B027 - new participants do not run out
         """Take note that the responses to ``design`` are in the trace; noting it twice changes nothing.
@@ -134,11 +134,11 @@ class ParticipantSource(ABC):
         """
 
     def consents(self, design: Design, key: Digest) -> Mapping[str, Sequence[str]]:
-        """What participants agree to, in each language, the agreement itself last; nothing where nobody is asked to."""
+        """Consent texts in each language, the agreement itself last; empty if no consent is needed."""
         return {}
 
     def lets_in(self, experiment: str) -> bool:
-        """Whether a service that recruits could still let participants in, though nobody else is wanted."""
+        """Return whether a recruiting service could still admit participants after the recruitment has ended."""
         return False
 
     def sealed(self) -> Sequence[Trials]:
@@ -150,18 +150,18 @@ class ParticipantSource(ABC):
         return ()
 
     def respond_anew(self, seed: int) -> None:  # noqa: B027 - no seed decides what people respond
-        """Let participants recruited from now on respond by another seed; nothing where no seed decides responses."""
+        """Set another seed for participants recruited from now on; without effect if no seed determines responses."""
 
 
 @dataclass(frozen=True)
 class StudySettings:
-    """What a study says to whatever makes its participants; parts that cost something are made when asked for."""
+    """Settings of a study for its source of participants; expensive parts are made when they are used."""
 
     folder: Path
     """Folder of the run."""
     domain: Domain
     space: Mapping[str, Any]
-    """Describes the design space to the domain."""
+    """Settings of the design space for the domain."""
     seed: int
     one_by_one: bool
     """See `SourceProfile`."""
@@ -170,9 +170,9 @@ class StudySettings:
     page: Mapping[str, Any]
     validation: Mapping[str, Any]
     respond: Callable[[], Any]
-    """Makes the rule that simulated people follow: `experiments.participants.simulated.ResponseRule`."""
+    """Makes the rule that simulated participants follow: `experiments.participants.simulated.ResponseRule`."""
     trials: Callable[[], Sequence[Trials]]
-    """Reads the archive that the study names."""
+    """Reads the archive of the study."""
     sealed_rows: Mapping[str, Sequence[int]] | None = None
     """Trials sealed from the loop, by archived experiment; chosen by the seed when None."""
     forbidden: Sequence[str] = ()
@@ -183,16 +183,16 @@ class ListedSource(ParticipantSource):
     """A source that a study file can name, with what it declares in `experiments.participants.SOURCES`."""
 
     keys: ClassVar[frozenset[str]] = frozenset()
-    """Keys of a study file's section ``participants`` that mean something to it, beside ``source``."""
+    """Keys of the section ``participants`` that it reads, in addition to ``source``."""
     needs: ClassVar[tuple[str, ...]] = ()
     """Keys of which a study must give exactly one."""
     sections: ClassVar[frozenset[str]] = frozenset()
-    """Sections of a study file that mean something to it and not to every source."""
+    """Sections of a study file that it reads and some other sources do not."""
     profile: ClassVar[SourceProfile]
 
     @classmethod
     def profile_in(cls, *, follows_participants: bool) -> SourceProfile:
-        """What holds for the source in a study.
+        """Return the properties of the source in a study.
 
         Args:
             follows_participants: Whether the study excludes single participants, or stops early by their number.
@@ -201,13 +201,13 @@ class ListedSource(ParticipantSource):
 
     @classmethod
     def reads(cls, section: str, key: str) -> bool:
-        """Whether a key of a section that sources share means something to this one."""
+        """Return whether this source reads a key of a section that sources share."""
         return True
 
     @classmethod
     @abstractmethod
     def of_study(cls, study: StudySettings) -> Self:
-        """The source that a study asks for."""
+        """Make the source that a study names."""
 
 
 class NewParticipants(ListedSource):
@@ -215,9 +215,9 @@ class NewParticipants(ListedSource):
 
     domain: Domain
     settings: Mapping[str, Any]
-    """Describe the design space to the domain."""
+    """Settings of the design space for the domain."""
     n_participants: int = 0
-    """Participants available for each experiment; 0 for as many as wanted."""
+    """Number of participants available for each experiment; 0 for no limit."""
 
     def offers(self, rng: np.random.Generator, n_most: int) -> Sequence[StimulusOffer]:
         """One offer: candidates of the design space. In a sequential domain, several schedules to choose from."""
@@ -232,15 +232,15 @@ class NewParticipants(ListedSource):
 
 
 def rng_of(seed: int, *names: str) -> np.random.Generator:
-    """A generator that depends on the seed and the names alone."""
+    """Return a generator that depends on the seed and the names alone."""
     return np.random.default_rng(int(digest_of({"seed": seed, "names": list(names)}), 16))
 
 
 def recruited_in(known: Mapping[Digest, Known], recruitment: Recruitment) -> Known:
-    """What a source keeps of a recruitment.
+    """Look up the data that a source keeps of a recruitment.
 
     Raises:
-        SourceError: It keeps nothing of it: nobody was recruited with this key.
+        SourceError: There was no recruitment with this key.
     """
     if recruitment.key not in known:
         raise SourceError(
@@ -250,10 +250,10 @@ def recruited_in(known: Mapping[Digest, Known], recruitment: Recruitment) -> Kno
 
 
 def check_key(key: Digest, experiment: str, design: Design) -> None:
-    """Refuse to recruit for a design with a key that recruited for ``experiment``, where that is another one.
+    """Refuse a key that was used to recruit for another experiment than that of the design.
 
     Raises:
-        SourceError: It is.
+        SourceError: The key was used for another experiment.
     """
     if experiment != design.name:
         raise SourceError(f"the key {key[:8]} belongs to {experiment!r}, not to {design.name!r}.")
@@ -262,11 +262,11 @@ def check_key(key: Digest, experiment: str, design: Design) -> None:
 def check_new_people(
     preregistration: Preregistration, design: Design, domain: Domain, who: str
 ) -> None:
-    """Refuse what ``who``, people who have not been asked yet, cannot be asked.
+    """Refuse a design that cannot be presented to new participants (``who``).
 
     Raises:
         PreregistrationError: ``preregistration`` is missing or freezes another design.
-        SourceError: The design wants an archive, or nobody.
+        SourceError: The design needs an archive, or no participants.
         StimuliError: The domain does not allow a trial.
     """
     check_preregistered(preregistration, design)

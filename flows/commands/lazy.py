@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.util import find_spec
 from pkgutil import resolve_name
@@ -13,6 +13,7 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from lakatos.flows.errors import UnusableError
 from lakatos.flows.run.console import escape
 
 
@@ -25,6 +26,8 @@ class Noun:
     """Places of functions, such as ``lakatos.flows.notebook.effects:effects``, or further nouns, by name."""
     hidden: tuple[str, ...] = ()
     """Old names, which go on working and are not listed."""
+    former: Mapping[str, str] = field(default_factory=dict)
+    """Names of commands that are gone, each with a sentence that names what to use instead, or why it is gone."""
 
 
 class LazyCommand(TyperCommand):
@@ -72,6 +75,16 @@ class LazyGroup(TyperGroup):
         """Mount the commands of the noun, then those that were added by hand."""
         super().__init__(**settings)
         self.commands = {**mounted(self.noun), **(commands or {})}
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find the command that was typed.
+
+        Raises:
+            UnusableError: It is a former command; the message names its successor, or the reason why it is gone.
+        """
+        if instead := self.noun.former.get(args[0]):
+            raise UnusableError(f"{args[0]!r} is a former command. {instead}")
+        return super().resolve_command(ctx, args)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """List the commands, each with the first line of its docstring."""

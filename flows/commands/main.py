@@ -38,6 +38,7 @@ THEORY = Noun(
         "path": f"{FLOWS}.report.size_path:path_of_sizes",
     },
     hidden=("groups",),
+    former={"each": "Use `lakatos theory fit DATA THEORY --each`."},
 )
 DATA = Noun(
     "Describe, list, fetch, import and export responses; withdraw participants and expire data.",
@@ -94,6 +95,7 @@ JUDGES = Noun(
             },
         ),
     },
+    former={"explain": "Use `lakatos why RUN DIGEST`."},
 )
 MEMORY = Noun(
     "Show lessons that earlier runs of a folder recorded, and how often mechanisms proved useful.",
@@ -103,12 +105,19 @@ MEMORY = Noun(
         "recall": f"{FLOWS}.commands.memory:memory_recall",
         "odds": f"{FLOWS}.commands.memory:memory_odds",
     },
+    former={
+        "rebuild": "The library is read from the signed traces of its runs whenever it is needed."
+    },
 )
 TOOLS = Noun(
     "List the analyses that language models can call, and those that the laboratory added.",
     {
         "list": f"{FLOWS}.commands.memory:tools_list",
     },
+    former=dict.fromkeys(
+        ("show", "validate", "retire", "run"),
+        "Runs validate, call and retire tools; `lakatos tools list` shows the plan, status and use of each.",
+    ),
 )
 MODELS = Noun(
     "Install, serve and check local language models (vLLM).",
@@ -199,6 +208,13 @@ PANELS: dict[str, Noun] = {
     ),
 }
 """All commands by what a person wants to do, in the order of a study."""
+FORMER = {
+    "watch": "Use `lakatos wake`, called by cron.",
+    "sweep": "Run many studies in a loop; docs/scheduling.md shows one.",
+    "challenge": "A run tests new judges at the end of an epoch; `lakatos judges gate` shows each test.",
+    "atlas": "Run `python benchmarks/run.py atlas` in a checkout; docs/atlas.md shows how.",
+}
+"""Former commands, each with what to use instead."""
 FIRST_STEPS = """Lakatos: a laboratory in which rival theories of human behaviour compete.
 
   lakatos demo                            a whole study with simulated participants, and its report
@@ -214,7 +230,7 @@ FIRST_STEPS = """Lakatos: a laboratory in which rival theories of human behaviou
 class Commands(LazyGroup):
     """All commands, in panels."""
 
-    noun = Noun("", {})
+    noun = Noun("", {}, former=FORMER)
 
     def __init__(self, *, commands: Any = None, **settings: Any) -> None:
         """Mount the commands of each panel."""

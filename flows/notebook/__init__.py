@@ -1,1 +1,1 @@
-"""What people call from a notebook or a script; `import lakatos` has all of it."""
+"""Functions for notebooks and scripts; `import lakatos` offers all of them."""

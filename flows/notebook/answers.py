@@ -50,21 +50,21 @@ N_SHOWN = 5
 
 @dataclass(frozen=True)
 class DataDescription:
-    """What a table of answers seems to hold; printing it shows all."""
+    """Guessed content of a table of responses, as `describe` returns it; printing it shows all of it."""
 
     domain: str
-    """Whose trials these seem to be; empty where none fits."""
+    """Guessed kind of task; empty if none fits."""
     n_rows: int
     columns: pd.DataFrame
-    """A row for each column: its name, what it seems to mean, its values, and how many cells are empty."""
+    """A row for each column: name, guessed meaning, values, and number of empty cells."""
     facts: tuple[str, ...]
-    """People, repeated trials, response times, conditions."""
+    """Participants, repeated trials, response times, conditions."""
     odd: tuple[str, ...]
-    """What somebody should look at."""
+    """Oddities that the user should check."""
     mapping: Mapping[str, Any]
-    """The guessed meaning of the columns, as `adopt` and a study file take it; "?" where nothing was guessed."""
+    """The guessed meaning of the columns, as `adopt` and a study file take it; "?" where no meaning was guessed."""
     read: tuple[str, ...] = ()
-    """How the rows are read: what is assumed and left out, and some responses read back; or why they are refused."""
+    """Assumptions, exclusions and some responses in words; or the reason why the rows are refused."""
 
     def __str__(self) -> str:
         lines = [
@@ -85,15 +85,15 @@ class DataDescription:
 def describe(
     data: Any, domain: str = "", columns: Mapping[str, Any] | None = None
 ) -> DataDescription:
-    """Say what a table of answers holds, and what its columns seem to mean; nothing is changed.
+    """Describe a table of responses: kind of task, guessed meaning of each column, oddities; the table is not changed.
 
     Args:
         data: A path (CSV, Parquet, JSON, SPSS, R, a folder), or a data frame of pandas or polars.
-        domain: Whose trials these are: a domain of the package, or a file that declares one. Guessed by default.
+        domain: Kind of task: a domain of the package, or a file that declares one. Guessed by default.
         columns: Meanings of columns that replace guessed ones, as for `adopt`.
 
     Raises:
-        TrialsError: It cannot be read.
+        TrialsError: The table cannot be read.
         TaskFileError: There is no such domain.
 
     Example:
@@ -122,42 +122,42 @@ def describe(
 
 @dataclass(frozen=True)
 class AnswerSource:
-    """From where responses were read, so that more of the same rows can be read."""
+    """File or data frame from which responses were read, so that further columns of its rows can be read."""
 
     data: Any
     """A path or a data frame."""
     mapping: AnswerColumns
-    """What its columns mean."""
+    """Meaning of its columns."""
 
 
 @dataclass(frozen=True)
 class PeoplesAnswers:
-    """People's responses as theories see them. Made by `adopt`, or read from a run."""
+    """Responses of participants as theories receive them. Returned by `adopt`, or read from a run."""
 
     domain: Domain
     trials: tuple[Trials, ...]
-    """Of each experiment."""
+    """Responses of each experiment."""
     notes: tuple[str, ...] = ()
-    """What was left out or assumed."""
+    """Exclusions and assumptions."""
     people: tuple[Mapping[str, tuple[str, ...]], ...] = ()
-    """For each experiment what is known of its people, by column, in their order."""
+    """For each experiment, attributes of its participants, by column, in their order."""
     closed: Mapping[str, str] = field(default_factory=dict)
-    """What a file does not show, and why: published theories that need it are not considered."""
+    """Properties of trials that a file lacks, with the reason: published theories that need one are not considered."""
     beside: tuple[Mapping[str, Any], ...] = ()
-    """For each experiment the cells of further columns beside each response, of those named as known, in text."""
+    """For each experiment, the cells of the columns in ``known`` beside each response, as text."""
     columns: tuple[str, ...] = ()
-    """Of the file or data frame."""
+    """Columns of the file or data frame."""
     counted_again: str = ""
-    """Of a run: a sentence where a participant counts once in each of several experiments."""
+    """For a run, a sentence if a participant counts once in each of several experiments; otherwise empty."""
     excluded: Mapping[str, str] = field(default_factory=dict)
-    """Participants of a file none of whose responses are read, and why, by name."""
+    """Participants of a file without a readable response: the reason, by name."""
     source: AnswerSource | None = None
-    """Of a file or data frame."""
+    """File or data frame of the responses; None for a run."""
 
     def taught(self, theories: Iterable[Theory]) -> tuple[Trials, ...]:
-        """The experiments as theories are fitted to them: those of a file in the order of their content.
+        """The experiments in the order in which theories are fitted to them: for a file, the order of their content.
 
-        A fit ends at another number in the fourth digit where participants, or their responses, stand in another order.
+        The order of participants or responses changes a fit in the fourth digit.
         Rows keep the order of presentation where a theory learns from trial to trial.
         """
         if not self.columns:
@@ -167,10 +167,10 @@ class PeoplesAnswers:
 
     @cached_property
     def frame(self) -> pd.DataFrame:
-        """A row for each answer (or group of counted responses), with what was shown in columns of numbers.
+        """A row for each response (or group of counted responses), with the presented trial in numerical columns.
 
-        ``participant`` is a number within the experiment; ``participant_id`` is what the file says of the participant,
-        by which the frame can be merged with other tables, where that is known.
+        ``participant`` is a number within the experiment; ``participant_id`` is the participant's name in the file,
+        by which the frame can be merged with other tables, if the file has one.
         """
         parts = []
         names = self.participant_names
@@ -183,14 +183,14 @@ class PeoplesAnswers:
 
     @property
     def participant_names(self) -> list[list[str]]:
-        """For each experiment the participant at each row of its table, as a file names them; empty if unknown."""
+        """For each experiment, the name in the file of the participant at each row of its table; empty if unknown."""
         named = [[str(name) for name in next(iter(beside.values()), ())] for beside in self.beside]
         lengths = [len(item.trial) for item in self.trials]
         return named if [len(names) for names in named] == lengths else []
 
     @cached_property
     def conditions(self) -> pd.DataFrame:
-        """The different trials of each experiment: in words, and as columns of numbers."""
+        """The distinct trials of each experiment, in words and as numerical columns."""
         parts = [
             pd.DataFrame({"experiment": item.experiment, **_shown(item, self.domain)})
             for item in self.trials
@@ -220,24 +220,24 @@ def adopt(
     known: Sequence[str] = (),
     compared: bool = True,
 ) -> PeoplesAnswers:
-    """Read responses as experiments on which theories can be scored; what columns mean is guessed unless you say it.
+    """Read responses as experiments on which theories can be scored; the meaning of columns is guessed by default.
 
     Args:
         data: A path, a data frame of pandas or polars, the name of a published data set, or a study, whose responses
             and meanings of columns are taken.
-        domain: Whose trials these are; guessed by default.
+        domain: Kind of task; guessed by default.
         columns: Meanings of columns that replace guessed ones, with the keys of ``[participants.columns]`` in a
             study, as in ``{"response": "choice", "stimulus": {"amounts": ["ss", "ll"], "delays_days": [0, "t"]}}``.
         folder: Where published data sets are.
-        known: Further columns that say something of people, such as their group.
-        compared: Whether theories are compared on them, which takes two participants.
+        known: Further columns with attributes of participants, such as their group.
+        compared: Whether theories are compared on the responses, which takes two participants.
 
     Raises:
-        StudyError: It is a study file that cannot be read, or names no file of responses.
-        TrialsError: It cannot be read, or a column's meaning is neither told nor guessed; the message names it.
+        StudyError: The study file cannot be read, or names no file of responses.
+        TrialsError: The data cannot be read, or a column's meaning is neither given nor guessed; the message names it.
 
     Example:
-        >>> answers = lakatos.adopt("responses.csv")  # doctest: +SKIP
+        >>> responses = lakatos.adopt("responses.csv")  # doctest: +SKIP
         >>> responses.frame.head()  # doctest: +SKIP
     """
     with advice_for_caller():
@@ -255,7 +255,7 @@ def _adopted(
     known: Sequence[str],
     compared: bool,
 ) -> PeoplesAnswers:
-    """What `adopt` returns; notes and refusals name options of commands."""
+    """Do the work of `adopt`; notes and refusals name options of commands."""
     if isinstance(data, str) and data in ARCHIVES:
         own = DOMAINS[find_reader(data).domain]
         place = Path(os.environ.get("LAKATOS_DATA", folder))
@@ -284,7 +284,7 @@ def _adopted(
 
 
 def _of_study(study: Path, columns: Mapping[str, Any], known: Sequence[str]) -> PeoplesAnswers:
-    """The responses that a study's own file holds, with the meanings of columns that it says."""
+    """Responses in the file of a study, with the meanings of columns that the study states."""
     people, task = load_study(study).participants, domain_of(load_study(study))
     if people.columns is None:
         raise StudyError(f"the study {study} names no file of responses (participants.file).")
@@ -302,7 +302,7 @@ def _of_study(study: Path, columns: Mapping[str, Any], known: Sequence[str]) -> 
 def _of_adopted(
     adopted: AdoptedAnswers, task: Domain, columns: Sequence[str], source: AnswerSource
 ) -> PeoplesAnswers:
-    """What was adopted, as responses at hand."""
+    """Adopted responses, as `adopt` returns them."""
     return PeoplesAnswers(
         in_window(task, adopted.time_window),
         adopted.trials,
@@ -319,7 +319,7 @@ def _of_adopted(
 def _with_known(
     mapping: AnswerColumns, known: Sequence[str], columns: Sequence[str]
 ) -> AnswerColumns:
-    """The mapping with further columns that say something of people, where there are such columns."""
+    """The mapping with further columns of attributes of participants, if there are such columns."""
     further = [name for name in known if name in columns and name not in mapping.attributes]
     return mapping.model_copy(update={"attributes": (*mapping.attributes, *further)})
 
@@ -328,7 +328,7 @@ def table_of(data: Any) -> AnswerTable:
     """A table of text cells from a path or a data frame.
 
     Raises:
-        TrialsError: It cannot be read.
+        TrialsError: The table cannot be read.
     """
     if isinstance(data, str | os.PathLike):
         return read_answers(Path(data))
@@ -336,7 +336,7 @@ def table_of(data: Any) -> AnswerTable:
 
 
 def _items(data: Any, columns: AnswerColumns) -> tuple[AnswerTable, ...]:
-    """The second table that says what each question showed, where the mapping names one."""
+    """The second table, which lists what each question showed, if the mapping names one."""
     if not columns.items:
         return ()
     beside = Path(data).parent if isinstance(data, str | os.PathLike) else Path()
@@ -344,7 +344,7 @@ def _items(data: Any, columns: AnswerColumns) -> tuple[AnswerTable, ...]:
 
 
 def _shown(trials: Trials, domain: Domain) -> dict[str, Any]:
-    """What each trial shows: in words, and as columns of numbers."""
+    """Each trial in words and as numerical columns."""
     rows = range(len(trials.stimuli))
     described = [domain.describe(trials.stimuli, row) for row in rows]
     return {
@@ -356,7 +356,7 @@ def _shown(trials: Trials, domain: Domain) -> dict[str, Any]:
 
 
 def frame_of(trials: Trials, domain: Domain) -> pd.DataFrame:
-    """A row for each response (or group of counted responses) of an experiment, with what was shown."""
+    """A row for each response (or group of counted responses) of an experiment, with the presented trial."""
     labels = [*domain.options, *map(str, range(len(domain.options), trials.n_options))]
     people = {} if trials.pooled else {"participant": trials.participant}
     known = trials.stimuli

@@ -1,4 +1,4 @@
-"""What a function is asked about: responses and theories, by whatever names them."""
+"""Responses and theories that the arguments of a function name."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ pandas or polars, or what `adopt` returned."""
 
 @dataclass(frozen=True)
 class Asked:
-    """Responses, and the theories that are asked about."""
+    """Responses, and the theories that a function scores or fits on them."""
 
     answers: PeoplesAnswers
     theories: list[TheoryLike] | None
-    """None where all published theories are meant."""
+    """None for all published theories."""
 
 
 def read_asked(
@@ -44,21 +44,21 @@ def read_asked(
     known: Sequence[str] = (),
     compared: bool = True,
 ) -> Asked:
-    """Find the responses and theories that a function is asked about: of a run its own responses, and its leader.
+    """Find the responses and theories that arguments name; by default a run's own responses and its leading theory.
 
     Args:
         answers: See `Answers`.
-        theories: One or several; of a run its leader by default. A theory of the run goes before a published one.
+        theories: One or several; by default the leading theory of a run. Its theories precede published ones.
         runs: Folder that holds the runs.
-        domain: Whose trials the responses are to; guessed by default.
+        domain: Kind of task; guessed by default.
         columns: Meanings of columns, as for `adopt`.
-        known: Further columns that say something of participants.
+        known: Further columns with attributes of participants.
         compared: Whether theories are compared on the responses, which takes two participants.
 
     Raises:
-        RunMissingError: There are no such responses, or not exactly one theory of the run is called so.
+        RunMissingError: There are no such responses, or not exactly one theory of the run has this name.
         StudyError: The run has no responses yet; or no theory is named, and none of the run was scored yet.
-        TrialsError: They have been read already, and arguments say how to read them.
+        TrialsError: The responses have been read already, and arguments state how to read them.
     """
     several = isinstance(theories, Sequence) and not isinstance(theories, str)
     wanted: list[TheoryLike] = [*theories] if several else [] if theories is None else [theories]  # type: ignore[misc, list-item]
@@ -82,7 +82,7 @@ def read_asked(
 
 
 def names_run(answers: str | os.PathLike[str], runs: str | os.PathLike[str] = "runs") -> bool:
-    """Whether responses are those of a run.
+    """Return whether responses are those of a run.
 
     Raises:
         RunMissingError: There are no such responses.
@@ -91,7 +91,7 @@ def names_run(answers: str | os.PathLike[str], runs: str | os.PathLike[str] = "r
 
 
 def _check_not_said(**adopting: Any) -> None:
-    """Refuse to be told how to read responses that have been read."""
+    """Refuse arguments about the reading of responses that have been read already."""
     if given := sorted(name for name, value in adopting.items() if value):
         named = " and ".join(given)
         raise TrialsError(
@@ -102,10 +102,10 @@ def _check_not_said(**adopting: Any) -> None:
 
 
 def _run_called(answers: Path, runs: Path) -> Path | None:
-    """The folder of a run by its path or its name; None where a file, a folder or a published data set is called so.
+    """The folder of a run by its path or its name; None if a file, a folder or a published data set has this name.
 
     Raises:
-        RunMissingError: Nothing is called so; the message says what can be given, and what is nearest.
+        RunMissingError: Nothing has this name; the message lists what can be given, and the nearest names.
     """
     name = str(answers)
     if has_run(answers):
@@ -129,7 +129,7 @@ def _run_called(answers: Path, runs: Path) -> Path | None:
 
 
 def _theory_or_name(outcome: StudyOutcome, name: TheoryLike) -> TheoryLike:
-    """A theory of a run; the name itself where only a published theory or a file is called so."""
+    """A theory of a run; the name itself if only a published theory or a file has it."""
     if not isinstance(name, str) or "\n" in name:
         return name
     try:

@@ -1,6 +1,6 @@
-"""For AutoRA: a theorist and an experimentalist with AutoRA's signatures, on plain data frames.
+"""A theorist and an experimentalist with the signatures of AutoRA, on plain data frames.
 
-`TheorySearch` is an estimator as scikit-learn has them, which is what AutoRA's `estimator_on_state` takes;
+`TheorySearch` is an estimator of the kind of scikit-learn, as AutoRA's `estimator_on_state` takes it;
 `sample` chooses conditions as AutoRA's experimentalists do, for `on_state`. AutoRA itself is not needed here.
 
 Reference:
@@ -44,19 +44,19 @@ N_DRAWS = 64
 
 
 class TheorySearch(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
-    """Searches the theories of a domain for the one that predicts choices best; a theorist for AutoRA.
+    """Theorist for AutoRA: an estimator that searches the theories of a domain for the best prediction of choices.
 
     Args:
-        domain: Whose trials the conditions are; guessed from their columns by default.
-        columns: Meanings of columns that replace guessed ones; see `lakatos.adopt`. ``{"participant": "id"}`` tells
-            people apart where the conditions have such a column; else every row is a response of anybody.
+        domain: Kind of task; guessed from the columns of the conditions by default.
+        columns: Meanings of columns that replace guessed ones; see `lakatos.adopt`. ``{"participant": "id"}`` names
+            the column that identifies participants; without it they are not distinguished.
         candidates: Compositions of mechanisms that the search may try.
-        answers_per_row: Answers behind a row where observations are shares of choices of the second option.
-        seed: Decides the search.
+        answers_per_row: Number of responses behind a row whose observation is a share of choices of the second option.
+        seed: Random seed of the search.
         n_workers: Theories that are fitted at the same time; does not change results.
 
     Attributes:
-        theory_: The `lakatos.FittedTheory` that was found: name, claim, people, source.
+        theory_: The `lakatos.FittedTheory` that was found, with its name, claim, population (``people``) and source.
 
     Example:
         >>> theorist = TheorySearch(domain="intertemporal").fit(conditions, observations)  # doctest: +SKIP
@@ -79,11 +79,11 @@ class TheorySearch(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
         """Search for a theory of the observations.
 
         Args:
-            conditions: Rows of what was shown, and who was asked where people can be told apart.
+            conditions: Rows of presented trials, with a column of participants if they are identified.
             observations: One column: the option chosen (its label, or its place from 0), or shares of choices.
 
         Raises:
-            TrialsError: The rows are no trials or responses of the domain; the message names the row.
+            TrialsError: A row is not a trial or a response of the domain; the message names it.
             TheoryError: No candidate runs on them.
         """
         answers = self._answers(as_pandas(conditions), as_pandas(observations))
@@ -106,25 +106,25 @@ class TheorySearch(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
         return self
 
     def predict(self, conditions: Any) -> Array:
-        """``(n_rows, 1)`` share of people's choices of the second option; of more options the likeliest one's place."""
+        """Predict the share of the second option, or of more options the index of the likeliest: ``(n_rows, 1)``."""
         shares = self.predict_proba(conditions)
         chosen = shares[:, 1] if self.n_options_ == 2 else shares.argmax(axis=1)
         return np.asarray(chosen, dtype=np.float64)[:, None]
 
     def predict_proba(self, conditions: Any) -> Array:
-        """``(n_rows, n_options)`` shares of people's choices."""
+        """Predict the share of choices of each option, ``(n_rows, n_options)``."""
         table = predict(self.theory_, as_pandas(conditions), columns=self._shown())
         labels = [str(label) for label in self.theory_.domain.options[: self.n_options_]]
         return np.asarray(table[labels], dtype=np.float64)
 
     def draws(self, conditions: Any) -> Array:
-        """``(n_people, n_rows, n_options)`` choice probabilities of people drawn from the population."""
+        """Choice probabilities of participants drawn from the population, ``(n_people, n_rows, n_options)``."""
         return people_s_choices(
             self.theory_, as_pandas(conditions), columns=self._shown(), n_draws=N_DRAWS
         )
 
     def _shown(self) -> dict[str, Any] | None:
-        """What was said of the stimulus' columns, which are all that predictions need."""
+        """Meanings of the columns of the stimulus, which are all that predictions need."""
         stimulus = dict(self.columns or {}).get("stimulus")
         return {"stimulus": stimulus} if stimulus else None
 
@@ -157,7 +157,7 @@ def _check_orientation(
     """Refuse 0 and 1, or shares, under the name of the first option: predictions are shares of the second one.
 
     Raises:
-        TrialsError: They are so; the message says both readings.
+        TrialsError: The column has the first option's name; the message states both readings.
     """
     if pd.to_numeric(shown[response], errors="coerce").isna().any():
         return  # labels say which option they are
@@ -179,21 +179,21 @@ def sample(
     random_state: int | None = None,
     random_share: float = 0.0,
 ) -> pd.DataFrame:
-    """Conditions whose responses together tell most about which of the models is right; an experimentalist for AutoRA.
+    """Select the conditions whose responses are most informative about the models; an experimentalist for AutoRA.
 
-    The batch is chosen greedily by the information, in nats, that one person's responses to it bring about the model.
+    The batch is chosen greedily by the expected information, in nats, of one participant's responses about the model.
 
     Args:
         conditions: Rows to choose from.
-        models: Two or more. A `TheorySearch` counts with how its people differ; of others the first option's
-            probability is what ``predict_proba`` says, or 1 less ``predict``.
-        num_samples: Conditions to choose.
-        random_state: Decides random conditions.
+        models: Two or more. The population of a `TheorySearch` is taken into account; other models give the first
+            option's probability by ``predict_proba``, or as 1 - ``predict``.
+        num_samples: Number of conditions to choose.
+        random_state: Random seed of the conditions that are chosen at random.
         random_share: Share of the conditions that are chosen at random.
 
     Raises:
         TrialsError: There are fewer than two models, or one predicts no probabilities.
-        DesignError: There are fewer conditions than are to be chosen.
+        DesignError: There are fewer conditions than ``num_samples``.
     """
     table = as_pandas(conditions).reset_index(drop=True)
     if len(models) < 2:
@@ -211,10 +211,10 @@ def sample(
 
 
 def _choices_of(model: Any, conditions: pd.DataFrame) -> Array:
-    """``(n_draws, n_conditions, n_options)`` what a model says of choices.
+    """Choice probabilities that a model predicts, ``(n_draws, n_conditions, n_options)``.
 
     Raises:
-        TrialsError: It is no probability.
+        TrialsError: A prediction is not a probability.
     """
     if isinstance(model, TheorySearch):
         return model.draws(conditions)

@@ -20,7 +20,7 @@ AXES = {"log": "logarithm", "logit": "log odds", "plain": "own unit"}
 
 
 def draw_effects(found: ParameterEffects) -> Figure:
-    """Effects with 95% intervals, a panel for each scale."""
+    """Draw effects with 95% intervals, a panel for each scale."""
     kinds = [kind for kind in AXES if any(item.scale.kind == kind for item in found.effects)]
     parts = [[item for item in found.effects if item.scale.kind == kind] for kind in kinds]
     heights = [len(part) for part in parts]
@@ -44,7 +44,7 @@ def draw_effects(found: ParameterEffects) -> Figure:
 
 
 def draw_people(found: ParameterEffects, parameter: str = "", by: str = "") -> Figure:
-    """Each participant's estimates of a parameter in each condition, joined by lines; thick: their mean.
+    """Draw each participant's estimates of a parameter in each condition, joined by lines; a thick line is the mean.
 
     Raises:
         TrialsError: There is no such parameter, or no predictor varies within participants.

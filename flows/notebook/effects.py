@@ -73,28 +73,28 @@ SCALES = {"log": "difference in logs", "logit": "difference in log odds", "plain
 
 @dataclass(frozen=True, repr=False)
 class EffectsOnParameters(Result):
-    """What `effects` found."""
+    """Estimated effects on parameters, as `effects` returns them."""
 
     formula: str
     theories: Mapping[str, ParameterEffects]
-    """By name."""
+    """Estimated effects, by the name of the theory."""
     codings: tuple[str, ...]
-    """How predictors were coded."""
+    """Notes on the coding of predictors."""
     notes: tuple[str, ...] = ()
     figure: Path | None = None
-    """Where the command writes the figures."""
+    """File for the figures of the command."""
     n_people: int = 0
     powers: tuple[EffectPower, ...] = ()
-    """Of planned studies, where these were asked for in place of effects."""
+    """Power of planned studies, if ``power`` was set."""
 
     def to_frame(self) -> pd.DataFrame:
         """A row for each theory, parameter and effect.
 
-        ``estimate`` is on the parameter's ``scale``; ``change`` is the same in the parameter's own unit, of the median
-        participant, from ``without`` to ``with``; ``ratio`` is of values on a logarithmic scale, and of odds of shares.
+        ``estimate`` is on the parameter's ``scale``; ``change`` is the effect in the parameter's own unit for the
+        median participant, from ``without`` to ``with``; ``ratio`` is a ratio of values, or of odds for shares.
         ``statistic`` decides ``p``, which allows for all parameters and all levels of a predictor, not for the number
-        of predictors or theories. Intervals are 95%. Where power was
-        asked for: a row for each planned study.
+        of predictors or theories. Intervals are 95%. With
+        ``power``, the table has a row for each planned study.
         """
         if self.powers:
             return pd.DataFrame([_power_row(item) for item in self.powers])
@@ -106,14 +106,14 @@ class EffectsOnParameters(Result):
     def estimates(self) -> pd.DataFrame:
         """A row for each theory, participant, condition and parameter: the posterior mean with its middle 95%.
 
-        Estimates are under one population for all conditions, which no label has a part in.
+        All conditions share one population, and labels of conditions do not enter the estimates.
         """
         parts = [_estimates(name, found) for name, found in self.theories.items()]
         return pd.concat(parts, ignore_index=True)
 
     @property
     def verdict(self) -> str:
-        """Which effects there are, and how sure that is, in words."""
+        """The effects that were found, in words, with their uncertainty."""
         if self.powers:
             return "; ".join(item.to_text() for item in self.powers)
         return " ".join(effects_in_words(name, found) for name, found in self.theories.items())
@@ -139,7 +139,7 @@ class EffectsOnParameters(Result):
         return self.theories[name or next(iter(self.theories))]
 
     def lines(self) -> Iterator[Shown]:
-        """The verdict, the table, and what the numbers mean."""
+        """Return the verdict, the table, and the meaning of its columns."""
         if self.powers:
             yield self._powers()
             return
@@ -159,7 +159,7 @@ class EffectsOnParameters(Result):
         )
 
     def keep(self) -> Iterator[Shown]:
-        """Write the figures, where the command names a file."""
+        """Write the figures, if the command names a file."""
         if self.figure is None:
             return
         first = self._theory("")
@@ -215,8 +215,8 @@ class EffectsOnParameters(Result):
 def flat_parameters(found: ParameterEffects) -> dict[str, float]:
     """Tested parameters that responses hardly inform, with the mean reliability of their individual estimates.
 
-    The population's covariance is taken as known, and of such a parameter it decides most of what a cell's value is,
-    so that its interval can be too narrow.
+    The population's covariance is taken as known. It largely determines the values of such a parameter, so that its
+    interval can be too narrow.
     """
     resolved = found.posteriors.reliability()[found.used].mean(axis=0)
     tested = {item.parameter for item in found.effects}
@@ -341,7 +341,7 @@ def effects(
             prior by default.
         figure: File for the figure of effects; estimates of each participant are written beside it.
         power: Estimate the power of planned studies instead of effects, with simulated participants of the fitted
-            theory. If the file lacks outcomes of unchosen options, they are estimated and a note says so, or the
+            theory. If the file lacks outcomes of unchosen options, they are estimated (with a note), or the
             command refuses.
         people: Numbers of participants in planned studies.
         trials: Numbers of trials per participant and condition in planned studies.
@@ -358,8 +358,8 @@ def effects(
         ``.plot_people()``.
 
     Raises:
-        TrialsError: The formula names no column, or columns that can have no effect here.
-        TheoryError: A theory does not run on these responses. Published ones that do not are left out, with a warning.
+        TrialsError: A column of the formula is missing, or can have no effect here.
+        TheoryError: A theory does not run on these responses. Published ones that do not are excluded, with a warning.
 
     Examples:
         $ lakatos theory effects responses.csv prospect_theory --formula "loss_aversion ~ strategy"
@@ -426,7 +426,7 @@ def _powers_of(
     size: float,
     seed: int,
 ) -> tuple[EffectPower, ...]:
-    """Power of studies with the trials of the largest experiment, by each theory with the population of all."""
+    """Power of planned studies with the trials of the largest experiment, for each theory with its population."""
     first, *others = formula.predictors
     if others:
         raise TrialsError(
@@ -468,7 +468,7 @@ def _largest(known: PeoplesAnswers) -> Trials:
 
 
 def without_notes_on(answers: PeoplesAnswers, predictors: Sequence[str]) -> PeoplesAnswers:
-    """Responses without the reader's notes that a predictor varies within participants, which it may here."""
+    """Remove the reader's notes that a predictor varies within participants, which is allowed here."""
     varying = tuple(f"{name} differs between rows of one person" for name in predictors)
     return replace(
         answers, notes=tuple(note for note in answers.notes if not note.startswith(varying))
@@ -476,7 +476,7 @@ def without_notes_on(answers: PeoplesAnswers, predictors: Sequence[str]) -> Peop
 
 
 def by_group(*given: Any, **settings: Any) -> EffectsOnParameters:
-    """Estimate effects; an older name of `effects`, as `effects_of` is."""
+    """Estimate effects: a former name of `effects`, as is `effects_of`."""
     warnings.warn("this is now called effects: lakatos.effects(..., by=...)", stacklevel=2)
     return effects(*given, **settings)
 
@@ -487,10 +487,10 @@ effects_of = by_group
 def response_columns(
     answers: PeoplesAnswers, wanted: Sequence[str], cuts: Sequence[float] = ()
 ) -> ResponseColumns:
-    """What stands beside each response: columns of the file, attributes, the experiment, and what was shown.
+    """Columns beside each response: those of the file, attributes, the experiment, and the presented trial.
 
     Raises:
-        TrialsError: Participants cannot be told apart, or there is no such column.
+        TrialsError: Participants are not identified, or there is no such column.
     """
     if any(item.pooled for item in answers.trials):
         raise TrialsError(
@@ -518,7 +518,7 @@ def response_columns(
 
 
 def _beside(answers: PeoplesAnswers, place: int) -> dict[str, Any]:
-    """``(n_rows,)`` of one experiment, by name."""
+    """Columns beside the responses of one experiment, each ``(n_rows,)``, by name."""
     item = answers.trials[place]
     shown = {name: column[item.trial] for name, column in stimulus_columns(item.stimuli).items()}
     shown = {name.replace(".", "_"): column for name, column in shown.items()}

@@ -1,4 +1,4 @@
-"""Theories as files: check one, bring one in from another laboratory, and write one for others."""
+"""Theories as files: check one, import one from another program, and export one."""
 
 from __future__ import annotations
 
@@ -58,24 +58,24 @@ TheoryFile = str | os.PathLike[str]
 
 @dataclass(frozen=True, repr=False)
 class CheckedFile(Result):
-    """What `check` found out about the file of a theory."""
+    """Results of all checks of a theory's file, as `check` returns them."""
 
     report: CheckReport
     guessed: str = ""
-    """The kind of task that was guessed, and why; empty where it was named."""
+    """The guessed kind of task, with the reason; empty if it was named."""
 
     @property
     def exit_status(self) -> int:  # type: ignore[override]
-        """1 for a theory that may not enter."""
+        """1 for a theory that failed a check, otherwise 0."""
         return 0 if self.report.passed else 1
 
     def lines(self) -> list[Shown]:
-        """Each check with what it found."""
+        """Return each check with its result."""
         guessed = [Text(self.guessed)] if self.guessed else []
         return [*guessed, Text(self.report.to_text().rstrip("\n"))]
 
     def to_json(self) -> dict[str, Any]:
-        """The same for a program."""
+        """Return the results as JSON values."""
         return self.report.to_json()
 
 
@@ -88,7 +88,7 @@ def check(file: TheoryFile, *, domain: str = "") -> CheckedFile:
             trials by default.
 
     Raises:
-        TheoryError: It is not named, and what the theory reads fits no kind of task, or several.
+        TheoryError: The kind of task is not named, and the attributes that the theory reads fit none, or several.
 
     Examples:
         $ lakatos theory check mine.py --domain intertemporal
@@ -104,10 +104,10 @@ def check(file: TheoryFile, *, domain: str = "") -> CheckedFile:
 
 
 def guess_domain(source: str) -> tuple[str, list[str]]:
-    """The only kind of task whose trials show all that a theory reads of them, and what it reads.
+    """Find the only kind of task whose trials have all attributes that a theory reads; return both.
 
     Raises:
-        TheoryError: There are none, or several.
+        TheoryError: No kind of task fits, or several do.
     """
     try:
         tree = ast.parse(source)
@@ -222,7 +222,7 @@ def import_theory(
 
 
 def _number_of_cues(answers: TheoryFile) -> int:
-    """How many cues trials of products have in responses."""
+    """The number of cues of the products in responses."""
     trials = adopt(str(answers), "multiattribute").trials
     return max(int(item.stimuli["validities"].shape[1]) for item in trials)
 
@@ -259,7 +259,7 @@ def export_theory(
         out: File to write; shown by default.
 
     Raises:
-        UnwritableError: The theory has no such form, and why.
+        UnwritableError: The theory cannot be written in this format; the message states the reason.
 
     Examples:
         $ lakatos theory export hyperbolic --domain intertemporal --out hyperbolic.py

@@ -1,4 +1,4 @@
-"""Theories by whatever names them, and theories whose population was estimated from responses."""
+"""Theories by name or file, and theories whose population was estimated from responses."""
 
 from __future__ import annotations
 
@@ -41,23 +41,23 @@ claims."""
 
 @dataclass(frozen=True)
 class FittedTheory:
-    """A theory with the population that was estimated from responses. Made by `fit`, or read from a run."""
+    """A theory with the population that was estimated from responses. Returned by `fit`, or read from a run."""
 
     theory: Theory
     domain: Domain
     notes: tuple[str, ...] = ()
-    """What was excluded from the responses, or assumed."""
+    """Exclusions and assumptions about the responses."""
     n_people: int | None = None
-    """Participants whose responses estimated it; None where only counts are known, or where it is read from a run."""
+    """Number of participants behind the estimate; None if only counts are known, or if it is read from a run."""
 
     @property
     def name(self) -> str:
-        """What it is called, with these people."""
+        """Name of the theory, with this population."""
         return self.theory.name
 
     @property
     def claim(self) -> str:
-        """What it says in words, at these numbers."""
+        """Claim of the theory in words, at these parameters."""
         return self.theory.account().claim
 
     @property
@@ -67,7 +67,7 @@ class FittedTheory:
 
     @cached_property
     def people(self) -> pd.DataFrame:
-        """How each parameter is distributed over people: median, and the ends of the middle 80% of them."""
+        """Distribution of each parameter over participants: median, and limits of their middle 80%."""
         rows = [
             {"parameter": name, **quantiles(prior), "unit": prior.unit, "meaning": prior.meaning}
             for name, prior in self.theory.priors.items()
@@ -77,7 +77,7 @@ class FittedTheory:
 
     @property
     def headline(self) -> str:
-        """Its name and its claim, which too few participants cannot support."""
+        """The name and the claim, which too few participants cannot support."""
         if self.n_people is not None and self.n_people < LEAST_UNITS:
             few = plural(self.n_people, "participant")
             return (
@@ -92,7 +92,7 @@ class FittedTheory:
 
     @property
     def text(self) -> str:
-        """Its name, its claim and the table of its parameters."""
+        """The name, the claim and the table of parameters."""
         return (
             f"{self.headline}\n{self.people.to_string(index=False, float_format='{:.3g}'.format)}"
         )
@@ -111,10 +111,10 @@ NamedTheories = Annotated[TheoryLike | Sequence[TheoryLike] | None, Argument(kin
 
 
 def find_theory(theory: TheoryLike, domain: Domain, laboratory: Laboratory) -> Theory:
-    """A theory by whatever names it; one that the laboratory does not know passes all checks first.
+    """Find a theory by its name, file or source; a theory that is new to the laboratory must pass all checks first.
 
     Raises:
-        TheoryError: There is no such theory, or it is refused; the message says why.
+        TheoryError: There is no such theory, or it is refused; the message states the reason.
     """
     if isinstance(theory, FittedTheory):
         return theory.theory
@@ -153,7 +153,7 @@ def _where_else(name: str, family: Family) -> str:
 
 
 def shapes_of(domain: Domain) -> dict[str, tuple[int, ...]]:
-    """What people see in trials of a domain: the shape of each array after its trials, in one of its examples."""
+    """Arrays that participants see in an example of a domain, each with its shape without the first axis."""
     example = domain.probes(np.random.default_rng(0))[0]
     one = {name: np.asarray(array)[:1] for name, array in example.arrays.items()}
     shown = domain.shown(one, {})
@@ -167,10 +167,10 @@ def shapes_of(domain: Domain) -> dict[str, tuple[int, ...]]:
 def forms_of(
     theories: Sequence[TheoryLike] | None, answers: PeoplesAnswers, laboratory: Laboratory
 ) -> dict[str, Theory]:  # fmt: skip
-    """Theories with their declared ranges, by a name each; where none is named, those published.
+    """Theories with their declared ranges, by name; the published ones by default.
 
-    The name of a published theory is that by which it is called, the name of another its title. Their claims leave out
-    clauses about trials that were not presented, as those of a verdict do.
+    A published theory has its short name, another one its title. As in a verdict, claims omit clauses about trials that
+    were not presented.
     """
     family = find_family(answers.domain)
     known = family.without(answers.closed).seeds
@@ -187,31 +187,31 @@ def forms_of(
 
 
 def left_out(name: str, error: TheoryError, *, named: bool) -> None:
-    """Raise the error of a theory that was asked for; warn of another that cannot be scored here."""
+    """Raise the error of a theory that the user named; warn of another one that cannot be scored here."""
     if named:
         raise error
     warnings.warn(f"{name} is left out: {error}", stacklevel=3)
 
 
 def is_pooled(answers: PeoplesAnswers) -> bool:
-    """Whether participants cannot be told apart in any experiment."""
+    """Return whether participants are not identified in any experiment."""
     return all(item.pooled for item in answers.trials)
 
 
 def n_people_of(answers: PeoplesAnswers) -> int | None:
-    """The most participants of an experiment; None where only counts are known."""
+    """The largest number of participants in an experiment; None if only counts are known."""
     if any(item.pooled for item in answers.trials):
         return None
     return max(item.n_participants for item in answers.trials)
 
 
 def draws_for(theories: Iterable[Theory], domain: Domain) -> int:
-    """Draws of a population that some theories can be given."""
+    """The number of draws of a population; smaller if a theory predicts from trial to trial."""
     walks = domain.sequential or any(theory.learns for theory in theories)
     return WALKING_DRAWS if walks else N_DRAWS
 
 
 def quantiles(prior: Prior) -> dict[str, float]:
-    """The median person, and the ends of the middle 80% of people."""
+    """The median participant, and the limits of the middle 80% of participants."""
     values = prior.quantile(np.array([*QUANTILES.values()])).tolist()
     return dict(zip(QUANTILES, values, strict=True))

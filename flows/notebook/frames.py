@@ -1,4 +1,4 @@
-"""Tables of pandas and polars: whichever somebody gives is what comes back."""
+"""Tables of pandas and polars: a result has the kind of the table that was given."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from lakatos.theories.engine.scoring.unexplained import ErrorRatio
 
 
 def as_pandas(table: Any) -> pd.DataFrame:
-    """A table as pandas has it; polars, pyarrow and others that say `to_pandas` are converted.
+    """Return a table as a data frame of pandas; tables with `to_pandas`, such as those of polars, are converted.
 
     Raises:
-        TrialsError: It is no table.
+        TrialsError: The value is not a table.
     """
     if isinstance(table, pd.DataFrame):
         return table
@@ -48,14 +48,14 @@ def in_kind(found: pd.DataFrame, given: Any, notes: Sequence[str] = ()) -> pd.Da
 
 
 def left_columns(left: ErrorRatio | None) -> dict[str, float]:
-    """What a theory leaves unexplained and the ends of its 90% interval; not a number where it was not measured."""
+    """Columns of the misfit ratio and its 90% interval; NaN if it was not measured."""
     if left is None:
         return dict.fromkeys(("left", "left_low", "left_high"), math.nan)
     return {"left": left.value, "left_low": left.low, "left_high": left.high}
 
 
 def interval_columns(name: str, estimate: ScoreEstimate | None) -> dict[str, float]:
-    """A number and the ends of its 95% interval; not a number where there is none."""
+    """Columns of a number and its 95% interval; NaN if there is none."""
     if estimate is None:
         return dict.fromkeys((name, f"{name}_low", f"{name}_high"), math.nan)
     low, high = estimate.interval

@@ -60,12 +60,12 @@ class FittedFunction:
     notes: tuple[str, ...] = ()
 
     def to_frame(self) -> pd.DataFrame:
-        """The table that is shown."""
+        """The table that the command prints."""
         return self.fitted.participants if self.each else self.fitted.people
 
     @property
     def people(self) -> pd.DataFrame:
-        """How each parameter is distributed over participants."""
+        """Distribution of each parameter over participants."""
         return self.fitted.people
 
     @property
@@ -75,7 +75,7 @@ class FittedFunction:
 
     @property
     def headline(self) -> str:
-        """What was fitted to what."""
+        """A sentence with the function and its responses."""
         n_responses = sum(own.n_responses for own in self.fitted.draws)
         n_people = plural(len(self.fitted.names), "participant")
         return f"{self.fitted.likelihood.name}: {plural(n_responses, 'response')} of {n_people}"
@@ -92,7 +92,7 @@ class FittedFunction:
 def imported_likelihood(
     file: Path, source: str, answers: Any, meanings: Said, seconds: float
 ) -> ImportedLikelihood:
-    """A likelihood function, or a model of another program as one, that was tried on a file of responses."""
+    """Import a likelihood function, or a model of another program as one, and check it on a file of responses."""
     table = table_of(answers).frame
     translated = None
     if is_stan(file, source):
@@ -110,7 +110,7 @@ def imported_likelihood(
 
 
 def is_model(file: Path, source: str) -> bool:
-    """Whether a file holds a model of PyMC, HSSM or hBayesDM."""
+    """Return whether a file holds a model of PyMC, HSSM or hBayesDM."""
     return is_stan(file, source) or is_hssm(source) or is_pymc(source)
 
 
@@ -118,7 +118,7 @@ def code_of_notebook(text: str) -> str:
     """The code cells of a Jupyter notebook, without lines that only a notebook understands.
 
     Raises:
-        TheoryError: It is no notebook.
+        TheoryError: The file is not a notebook.
     """
     try:
         cells = [own for own in json.loads(text)["cells"] if own["cell_type"] == "code"]
@@ -132,10 +132,10 @@ def code_of_notebook(text: str) -> str:
 
 
 def pairs(options: Sequence[str], form: str, *, may_be_empty: bool = False) -> dict[str, str]:
-    """What options of the form NAME=VALUE say.
+    """Read options of the form NAME=VALUE.
 
     Raises:
-        TheoryError: One is of another form.
+        TheoryError: An option has another form.
     """
     found = {}
     for item in options:
@@ -147,10 +147,10 @@ def pairs(options: Sequence[str], form: str, *, may_be_empty: bool = False) -> d
 
 
 def bounds_of(options: Sequence[str]) -> dict[str, tuple[float, float]]:
-    """Bounds that options of the form NAME=LOW,HIGH state.
+    """Read bounds from options of the form NAME=LOW,HIGH.
 
     Raises:
-        TheoryError: One is of another form.
+        TheoryError: An option has another form.
     """
     form, found = "--bound NAME=LOW,HIGH", {}
     for name, value in pairs(options, form).items():
@@ -165,7 +165,7 @@ def bounds_of(options: Sequence[str]) -> dict[str, tuple[float, float]]:
 def divide_theories(
     theories: TheoryLike | Sequence[TheoryLike] | None,
 ) -> tuple[list[TheoryLike] | None, dict[str, Likelihood]]:
-    """Theories of the language, and likelihood functions by a name each."""
+    """Separate theories of the language from likelihood functions, which are returned by name."""
     if theories is None:
         return None, {}
     several = isinstance(theories, Sequence) and not isinstance(theories, str)
@@ -184,7 +184,7 @@ def divide_theories(
 
 
 def _source_of(item: TheoryLike) -> str:
-    """The text of a file or a source; empty for whatever else names a theory."""
+    """The text of a file or a source; empty for any other name of a theory."""
     if isinstance(item, str) and "\n" in item:
         return item
     if isinstance(item, str | os.PathLike) and Path(item).suffix == ".py" and Path(item).is_file():
@@ -196,7 +196,7 @@ def _table_for(answers: Any) -> AnswerTable:
     """The table of responses that a likelihood function reads.
 
     Raises:
-        TheoryError: Responses are no table.
+        TheoryError: The responses are not a table.
     """
     if isinstance(answers, PeoplesAnswers):
         if answers.source is None:
@@ -270,17 +270,17 @@ def scores_of_functions(
     known: PeoplesAnswers | None,
     seconds: float,
 ) -> dict[str, list[UnitScores]]:
-    """Log scores of each participant, from the population of other participants.
+    """Score likelihood functions: log scores of each participant, with the population of the other participants.
 
     Args:
         functions: Likelihood functions by name.
-        answers: Responses, as the user names them.
-        known: The same as theories of the language see them, where these are scored too: participants come in their
-            order, and both must have the same number of responses.
+        answers: Responses, as the user named them.
+        known: The same responses as theories of the language receive them, if these are scored too; they determine
+            the order of participants and must have the same number of responses.
         seconds: Processor time of one call.
 
     Raises:
-        TheoryError: A function fails, or is about other responses than the theories beside it.
+        TheoryError: A function fails, or predicts other responses than the theories beside it.
     """
     if not functions:
         return {}
@@ -301,7 +301,7 @@ def scores_of_functions(
 
 
 def check_comparable(names: Iterable[str], domain: Domain) -> None:
-    """Refuse functions beside theories that give probabilities of intervals: a density has another unit.
+    """Refuse functions beside theories that predict probabilities of intervals, because a density has another unit.
 
     Raises:
         TheoryError: Responses of the domain are numbers or times, and there is a function.
@@ -318,7 +318,7 @@ def check_comparable(names: Iterable[str], domain: Domain) -> None:
 
 
 def _check_alike(found: Mapping[str, Sequence[UnitScores]]) -> None:
-    """Refuse to compare functions that are about different responses."""
+    """Refuse to compare functions that predict different responses."""
     sizes = {name: own[0].n_choices for name, own in found.items()}
     first, *others = sizes
     for name in others:
@@ -335,7 +335,7 @@ def _as_adopted(
     """Participants in the order in which theories of the language are scored on them.
 
     Raises:
-        TheoryError: Responses are not the same.
+        TheoryError: The two tables hold different responses.
     """
     if len(known.trials) != 1 or known.trials[0].pooled:
         raise TheoryError(

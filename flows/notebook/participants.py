@@ -53,12 +53,12 @@ OWN_COLUMNS = ("participant", "experiment", "responses", "log_likelihood", "bic"
 
 @dataclass(frozen=True, repr=False)
 class FittedParticipants(FittedTheory):
-    """A theory with its population, and with the parameters of each participant. Made by ``fit(..., each=True)``.
+    """A theory with its population, and with the parameters of each participant. Returned by ``fit(..., each=True)``.
 
-    ``participants`` has a row for each participant; with ``by``, for each participant in each condition. Columns:
+    ``participants`` has a row for each participant, or with ``by`` for each participant in each condition. Columns:
 
-    - ``participant``: the name in the file; ``experiment`` where there are several; what the file says of participants;
-      the conditions of ``by``; ``responses``, their number.
+    - ``participant``: the name in the file; ``experiment`` if there are several; attributes in the file;
+      the conditions of ``by``; ``responses``, the number of responses.
     - ``log_likelihood`` of the most likely values, in nats, and ``bic``, the Bayesian information criterion.
     - For each parameter, in its own unit: ``NAME_ml``, the most likely value of the participant alone (maximum
       likelihood within the declared range); ``NAME_shrunken``, the mode given the estimated population (empirical
@@ -66,13 +66,13 @@ class FittedParticipants(FittedTheory):
       the middle 95% of that posterior, which allows for the uncertainty of the population. They are NaN where fewer
       than 40 effective draws represent a participant.
     - ``flags``: parameters that responses hardly inform (not identified), or whose most likely value is at the limit
-      of its range; few effective draws; of a participant none of whose responses are read, the reason (excluded).
+      of its range; few effective draws; for a participant without a readable response, the reason (excluded).
 
     Report ``_mean`` with its interval. Use ``_ml`` where estimates of participants must not depend on one another, as
     in a regression on a predictor: shrinkage pulls groups together; better still, use `effects`.
 
-    ``recovery`` has a row for each parameter where it was asked for, else None: correlation and bias of most likely
-    values and of means of simulated participants, and the share of intervals that hold the truth.
+    ``recovery`` has a row for each parameter (None if it was not requested): correlation and bias of most likely values
+    and of means of simulated participants, and the share of intervals that contain the true value.
     """
 
     participants: pd.DataFrame = field(default_factory=pd.DataFrame)
@@ -82,12 +82,12 @@ class FittedParticipants(FittedTheory):
     conditions, rows for each of them follow."""
 
     def to_frame(self) -> pd.DataFrame:
-        """The table `participants`; `recovery` is a table of its own."""
+        """Return the table `participants`; `recovery` is a separate table."""
         return self.participants
 
     @property
     def sentence(self) -> str:
-        """Its name, its claim, and the mean BIC of participants, by which much of the field compares theories."""
+        """The name, the claim, and the mean BIC of participants, which is often used to compare theories."""
         bic = self.participants["bic"].dropna()
         mean = f"Mean BIC {bic.mean():.1f}"
         if len(bic) >= LEAST_OF_INTERVAL:
@@ -97,14 +97,14 @@ class FittedParticipants(FittedTheory):
 
     @property
     def headline(self) -> str:
-        """What is printed beside the table: the sentence, and the recovery where it was asked for."""
+        """Text beside the table: the sentence, and the recovery if it was requested."""
         if self.recovery is None:
             return self.sentence
         return f"{self.sentence}\nrecovery:\n{self.recovery.round(3).to_string(index=False)}"
 
     @property
     def text(self) -> str:
-        """Its name, its claim, the recovery where it was asked for, and the table."""
+        """The name, the claim, the recovery if it was requested, and the table."""
         return f"{self.headline}\n{self.participants.to_string(index=False)}"
 
     def _repr_html_(self) -> str:
@@ -157,16 +157,16 @@ def _log_axis(axes: Axes) -> None:
 
 @dataclass(frozen=True)
 class _Cells:
-    """Responses whose parameters are estimated together: those of a participant, or of one in one condition."""
+    """Cells of responses with separate parameters: each participant, or each participant in each condition."""
 
     trials: tuple[Trials, ...]
-    """With cells in the place of participants."""
+    """Responses, with cells in the place of participants."""
     about: pd.DataFrame
-    """A row for each cell: the participant, and what is known of the cell."""
+    """A row for each cell: the participant, and the attributes of the cell."""
     conditions: Mapping[str, NDArray[np.bool_]]
-    """``(n_cells,)`` of each condition, by name."""
+    """Cells of each condition, by its name: ``(n_cells,)`` true for each of them."""
     beside: ResponseColumns | None = None
-    """What conditions are made of; None without conditions."""
+    """Columns that define conditions; None without conditions."""
 
 
 def fit_participants(
@@ -180,11 +180,11 @@ def fit_participants(
     """Estimate each participant's parameters; recover those of simulated participants; simulate responses.
 
     Args:
-        theory: With its population.
-        answers: Whose participants can be told apart.
+        theory: A theory with its population.
+        answers: Responses of identified participants.
         recovery: Whether parameters of simulated participants with the same trials are estimated too.
         simulate: File for responses of simulated participants with the same trials.
-        by: Columns of conditions and groups, in which parameters are estimated apart and simulated participants differ.
+        by: Columns of conditions and groups, which have separate estimates and different simulated participants.
     """
     if any(item.pooled for item in answers.trials):
         raise TrialsError("these are counts of responses, which do not identify participants.")
@@ -224,7 +224,7 @@ def fit_participants(
 
 
 def _cells_of(theory: Theory, answers: PeoplesAnswers, by: Sequence[str]) -> _Cells:
-    """Participants, or participants in conditions, and what is known of them."""
+    """Cells of participants, or of participants in conditions, with their attributes."""
     if by:
         return _cells_by(theory, answers, by)
     parts = []
@@ -238,10 +238,10 @@ def _cells_of(theory: Theory, answers: PeoplesAnswers, by: Sequence[str]) -> _Ce
 
 
 def _cells_by(theory: Theory, answers: PeoplesAnswers, by: Sequence[str]) -> _Cells:
-    """Participants in the conditions of some columns.
+    """Cells of participants in the conditions of some columns.
 
     Raises:
-        TrialsError: There is no such column; or the theory learns, so that conditions share what was learned.
+        TrialsError: There is no such column; or the theory learns, so that conditions share its state.
     """
     beside = response_columns(answers, by)
     divided = divide_into_cells(answers.trials, beside, by)
@@ -273,16 +273,16 @@ def _cells_by(theory: Theory, answers: PeoplesAnswers, by: Sequence[str]) -> _Ce
 
 
 def _free(table: pd.DataFrame, name: str) -> str:
-    """The name of a column that a table does not have yet."""
+    """A name for a column that a table does not have yet."""
     return name if name not in (*table.columns, *OWN_COLUMNS) else f"{name}_of_file"
 
 
 def _values_of_cells(
     theory: Theory, fitted: ParameterEffects, cells: _Cells, rng: np.random.Generator
 ) -> list[dict[str, Array]]:
-    """Parameters of simulated participants in each condition, by experiment: as the regression estimates them.
+    """Parameters of simulated participants in each condition, by experiment, drawn from the estimated regression.
 
-    A value is what the regression predicts of the cell, and how its participant, and the cell, differ from that.
+    A value is the sum of the regression's prediction and random deviations of the participant and of the cell.
     """
     person = pd.factorize(cells.about["participant"])[0]
     values = {}
@@ -329,7 +329,7 @@ def _table(
 
 
 def participants_of(answers: PeoplesAnswers, place: int) -> list[str]:
-    """What the participants of an experiment are called in the file; their numbers where it is not known."""
+    """Names of the participants of an experiment in the file; their numbers if the names are unknown."""
     item = answers.trials[place]
     file_cells = answers.beside[place] if answers.beside else {}
     if not file_cells:
@@ -342,13 +342,13 @@ def participants_of(answers: PeoplesAnswers, place: int) -> list[str]:
 def write_responses(
     file: Path, simulated: SimulatedResponses, answers: PeoplesAnswers, about: pd.DataFrame
 ) -> str:
-    """Write simulated responses as a table, and true parameters into a file beside it; returns a sentence about both.
+    """Write simulated responses as a table, and true parameters into a file beside it; return a sentence about both.
 
     Args:
-        file: Where.
-        simulated: In the rows of ``answers``.
-        answers: Of participants.
-        about: A row for each participant, or each in one condition, with what is known of it.
+        file: File to write.
+        simulated: Simulated responses in the rows of ``answers``.
+        answers: Responses of the participants.
+        about: A row of attributes for each participant, or for each participant in each condition.
     """
     own = [
         replace(new, participant=item.participant, n_people=item.n_people)
@@ -368,5 +368,5 @@ def write_responses(
 
 
 def parameters_beside(file: Path) -> Path:
-    """The file of the true parameters of simulated participants whose responses a file holds."""
+    """The file of true parameters that belongs to a file of simulated responses."""
     return file.with_stem(f"{file.stem}_parameters")

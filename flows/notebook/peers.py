@@ -1,4 +1,4 @@
-"""Models of other laboratories beside published theories, on the same responses, from a copy of the peer's files."""
+"""Comparison of models of other laboratories with published theories, on the same responses."""
 
 from __future__ import annotations
 
@@ -36,18 +36,18 @@ AUTOCOG_CUES = 4
 
 @dataclass(frozen=True)
 class PeerModel:
-    """A model of a peer, with the responses to which the peer fits it."""
+    """Model of another laboratory, with the responses to which that laboratory fits it."""
 
     name: str
     file: Path
     responses: Path
     said: Said = field(default_factory=Said)
     participants: frozenset[str] = frozenset()
-    """Those of the peer's own figure; empty for all."""
+    """Participants of the peer's own figure; empty for all."""
     published: float = np.nan
-    """Mean BIC of a participant, as the peer's files state it."""
+    """Mean BIC of a participant in the peer's files."""
     inputs: tuple[str, ...] = ()
-    """Columns in the order in which the peer gives them to the function; empty where it uses names."""
+    """Columns in the order of the function's arguments; empty if arguments have names."""
 
 
 def compare_with(
@@ -73,8 +73,8 @@ def compare_with(
     Returns:
         A frame with a row for each model and each published theory: ``published`` is the peer's own figure (the mean
         BIC of a participant), ``bic`` the same computed here, ``score`` the log probability of held-out responses in
-        nats per choice with a 95% interval, ``note`` why the peer's figure is of other responses, ``refused`` why there
-        is none.
+        nats per choice with a 95% interval, ``note`` the reason why the peer's figure is of other responses,
+        ``refused`` the reason why there is no score.
 
     Raises:
         UnusableError: The folder does not hold the peer's files, or no such model.
@@ -101,7 +101,7 @@ def compare_with(
 
 
 def _check_found(peer: str, folder: Path, names: Sequence[str], any_wanted: bool) -> None:
-    """Refuse a folder without models, and models that are not there."""
+    """Refuse a folder without models, and names of models that it does not have."""
     if not names:
         raise UnusableError(
             f"{folder} holds no models of {peer}; give a copy of its repository as it is published."
@@ -111,7 +111,7 @@ def _check_found(peer: str, folder: Path, names: Sequence[str], any_wanted: bool
 
 
 def _table(file: Path, participants: frozenset[str]) -> pd.DataFrame:
-    """Responses of some participants, as text."""
+    """Table of responses of some participants, as text."""
     table = table_of(file).frame
     if "subjID" not in table.columns and "participant" not in table.columns:
         table = table.assign(participant="1")
@@ -119,7 +119,7 @@ def _table(file: Path, participants: frozenset[str]) -> pd.DataFrame:
 
 
 def _row_of(item: PeerModel, peer: str, seconds: float) -> dict[str, Any]:
-    """A model's fit to its responses, and its score."""
+    """Row of a model: its fit to its responses, and its score."""
     row: dict[str, Any] = {"responses": item.responses.name, "model": item.name, "by": peer}
     row |= {"published": item.published}
     table = _table(item.responses, item.participants)
@@ -143,7 +143,7 @@ def _row_of(item: PeerModel, peer: str, seconds: float) -> dict[str, Any]:
 
 
 def _other_order(columns: Mapping[str, str], inputs: Sequence[str]) -> str:
-    """A remark where a peer gave an argument another column than the one that its name means; else empty."""
+    """A remark if the peer passed another column than the argument's name means; otherwise empty."""
     for (argument, column), given in zip(columns.items(), inputs, strict=False):
         if column != given:
             return f"the peer gave {argument} the column {given} and not {column}, so its figure is of other responses"
@@ -153,7 +153,7 @@ def _other_order(columns: Mapping[str, str], inputs: Sequence[str]) -> str:
 def _published(
     answers: Any, name: str, columns: Mapping[str, Any] | None = None
 ) -> list[dict[str, Any]]:
-    """Scores of the package's theories; one row with the reason where responses are of no task that it has."""
+    """Scores of published theories; one row with the reason if the responses belong to no known task."""
     try:
         table = score(answers, columns=columns)
     except (ExperimentError, TheoryError) as error:
@@ -167,7 +167,7 @@ def _published(
 
 @contextmanager
 def _states(file: Path) -> Iterator[None]:
-    """Refuse a peer's file that does not state what its files state."""
+    """Refuse a file that lacks an entry which the peer's files have."""
     try:
         yield
     except (yaml.YAMLError, KeyError, TypeError, ValueError, RecursionError) as error:
@@ -212,7 +212,7 @@ def _gecco(folder: Path) -> Iterator[PeerModel]:
 
 
 def _hbayesdm(folder: Path) -> Iterator[PeerModel]:
-    """Models of hBayesDM whose example responses are there."""
+    """Models of hBayesDM whose example responses the folder holds."""
     commons = folder / "commons"
     for file in sorted((commons / "models").glob("*.yml")):
         with _states(file):

@@ -25,10 +25,10 @@ ROW_INCHES = 0.32
 
 
 def plot_verdict(outcome: StudyOutcome, ax: Axes | None = None) -> Axes:
-    """Draw how much worse each theory of a run predicts than the leading one, with 95% intervals.
+    """Draw the difference in log score between the leading theory of a run and each other one, with 95% intervals.
 
     Args:
-        outcome: What `run`, `explain` or `read_run` returned.
+        outcome: Result of `run`, `explain` or `read_run`.
         ax: Axes to draw on; a new figure by default.
 
     Raises:
@@ -56,7 +56,7 @@ def plot_predictions(outcome: StudyOutcome, ax: Axes | None = None) -> Axes:
     """Draw predicted and observed choice proportions of a run's leading theory, with 95% intervals.
 
     Args:
-        outcome: What `run`, `explain` or `read_run` returned.
+        outcome: Result of `run`, `explain` or `read_run`.
         ax: Axes to draw on; a new figure by default.
 
     Raises:
@@ -97,8 +97,8 @@ def plot_effects(effects: EffectsOnParameters, theory: str = "", ax: Axes | None
     """Draw effects on the parameters of a theory, each on its parameter's scale, with 95% intervals.
 
     Args:
-        effects: What `effects` returned.
-        theory: Whose parameters; those of the first theory by default.
+        effects: Result of `effects`.
+        theory: Name of a theory; the first by default.
         ax: Axes to draw on; a new figure by default.
 
     Raises:
@@ -128,7 +128,7 @@ def plot_effects(effects: EffectsOnParameters, theory: str = "", ax: Axes | None
 
 @contextmanager
 def _axes(ax: Axes | None, n_rows: int) -> Iterator[Axes]:
-    """The axes that were given, or new ones that are as high as so many rows need, in the look of the reports."""
+    """The given axes, or new ones with the height of ``n_rows`` rows, in the look of the reports."""
     with mpl.rc_context(cast(Any, SETTINGS)):
         if ax is None:
             from matplotlib import pyplot

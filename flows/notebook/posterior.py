@@ -1,4 +1,4 @@
-"""Theories fitted by hierarchical Bayesian inference: one as a value of ArviZ, several beside one another."""
+"""Hierarchical Bayesian inference about theories: one as a value of ArviZ, several as a comparison."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def posterior(
     runs: RunsFolder = "runs",
     quiet: bool = False,
 ) -> Any:
-    """Fit a theory by hierarchical Bayesian inference; an ArviZ ``InferenceData`` comes back.
+    """Fit a theory by hierarchical Bayesian inference and return an ArviZ ``InferenceData``.
 
     Theories whose choices do not depend on earlier trials are sampled by PyMC (NUTS, by nutpie) where they can be
     traced. Theories that learn cannot be: they are sampled by adaptive Metropolis from their NumPy code, which takes
@@ -96,7 +96,7 @@ def posterior(
         chains: At least two, so that they can be compared; by default 4, or 16 without gradients.
         seed: Random seed.
         domain: Kind of task, or the file that declares it; guessed from the columns by default.
-        columns: What a column means, as for `adopt`.
+        columns: Meanings of columns, as for `adopt`.
         runs: Folder that holds the runs.
         quiet: Print nothing.
 
@@ -137,7 +137,7 @@ def posterior(
 
 
 def unit_names(answers: PeoplesAnswers) -> list[str]:
-    """What the file calls its participants, with the experiment before it where there are several; in order."""
+    """Names of participants in the file, in order; with the experiment before each name if there are several."""
     names = []
     for place, item in enumerate(answers.trials):
         own = ["pooled"] if item.pooled else participants_of(answers, place)
@@ -159,7 +159,7 @@ def _checked(
     domain: Domain,
     seed: int,
 ) -> tuple[Posterior, tuple[PredictiveCheck, ...]]:
-    """Add replicated responses; where outcomes that these would need are not known, warn and go on without them."""
+    """Add replicated responses; if outcomes that they need are unknown, warn and omit them."""
     try:
         return posterior_predictive(found, theory, trials, sandbox, domain=domain, seed=seed)
     except TrialsError as error:
@@ -169,28 +169,28 @@ def _checked(
 
 @dataclass(frozen=True, repr=False)
 class Posteriors(Result):
-    """Theories, each with its posterior and the checks of its replicated responses."""
+    """Posteriors of theories, with checks of replicated responses, as `posteriors` returns them."""
 
     fitted: Mapping[str, tuple[Posterior, tuple[PredictiveCheck, ...]]]
-    """By the name of each theory."""
+    """Posterior of each theory, by name."""
     ranking: tuple[RankedTheory, ...]
-    """By leave-one-out, where there are several."""
+    """Comparison by leave-one-out, if there are several theories."""
     saved: Mapping[str, Path]
-    """Files of ArviZ, by the name of each theory."""
+    """File for ArviZ of each theory, by name."""
     notes: tuple[str, ...] = ()
 
     def to_frame(self) -> pd.DataFrame:
         """A row for each theory and parameter.
 
-        ``median``, ``low`` and ``high`` are of the population's median and its 95% interval, in the parameter's unit;
+        ``median``, ``low`` and ``high`` are the population's median and its 95% interval, in the parameter's unit;
         ``people_low`` and ``people_high`` are the ends of the middle 80% of the participants' posterior means; then
-        R-hat and effective draws of the population's median. A participant alone has rows of the parameters themselves.
+        R-hat and effective draws of the population's median. For a single participant, rows are of the parameters.
         """
         parts = [summary_of(name, found) for name, (found, _) in self.fitted.items()]
         return pd.concat(parts, ignore_index=True)
 
     def lines(self) -> Iterator[Shown]:
-        """How each theory was fitted, its parameters, whether the chains can be trusted; and how theories compare."""
+        """Return the method, parameters and diagnostics of each theory, and the comparison of theories."""
         for name, (found, checks) in self.fitted.items():
             yield f"[bold]{escape(name)}[/bold]: {found.method} ({escape(found.reason)})"
             measures = found.diagnostics
@@ -247,12 +247,12 @@ class Posteriors(Result):
 
 
 def _has_draws(found: Posterior) -> bool:
-    """Whether a theory has parameters, and so draws that are summarised and saved."""
+    """Return whether a theory has parameters, and so draws that are summarised and saved."""
     return "posterior" in found.data.groups()
 
 
 def summary_of(name: str, found: Posterior) -> pd.DataFrame:
-    """The parameters of a posterior; see `Posteriors.to_frame`."""
+    """Summarise the parameters of a posterior; see `Posteriors.to_frame`."""
     if not _has_draws(found):
         return pd.DataFrame(columns=COLUMNS)
     draws = found.data.posterior

@@ -1,8 +1,8 @@
-"""Rivals that only predict: estimators as scikit-learn has them, and theorists of AutoRA.
+"""Models that only predict: estimators of the kind of scikit-learn, and theorists of AutoRA.
 
-They know no people. One is taught by responses of others (other experiments; of a single one other people, or other
-trials where people cannot be told apart), and says for each trial how likely each option is; a person's responses are
-independent of one another to it. So it stands beside theories in the same table, scored on the same responses.
+They do not model differences between participants. Each is fitted to other experiments (within a single experiment, to
+other participants, or to other trials if participants are not identified) and predicts a probability for each option of
+a trial, independently of the participant's other responses. It is scored on the same responses as theories.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ LEAST: Final = 0.001
 
 
 class Predictor(Protocol):
-    """What can be taught and predicts; ``predict_proba`` or ``predict`` (of the second option) says how likely."""
+    """Estimator with ``fit``, and ``predict_proba`` or ``predict`` (the second option's probability)."""
 
     def fit(self, conditions: Any, observations: Any) -> Any:
-        """Learn from the numbers that trials show, and the options that were chosen."""
+        """Fit to the numerical attributes of trials and the chosen options."""
 
 
 def scores_of_predictor(
     name: str, predictor: Predictor, trials: Sequence[Trials]
 ) -> list[UnitScores]:
-    """How well an estimator predicts responses that taught it nothing, in each experiment.
+    """Score an estimator in each experiment, on responses that were held out of its fit.
 
     Args:
-        name: For complaints.
-        predictor: Is copied, and stays as it is.
-        trials: Experiments.
+        name: Name for error messages.
+        predictor: Estimator, which is copied and not changed.
+        trials: Responses of each experiment.
 
     Raises:
-        TrialsError: It cannot be taught, or predicts what are no probabilities; the message says what it said.
+        TrialsError: It cannot be fitted, or its predictions are not probabilities; the message quotes its error.
     """
     shown = _columns_of(trials)
     rows = [np.repeat(np.arange(len(item.trial)), item.count) for item in trials]
@@ -71,14 +71,14 @@ def scores_of_predictor(
 
 
 def _parts_of(item: Trials, *, alone: bool) -> Array:
-    """``(n_rows,)`` part of each response that is predicted together: people, or trials where these are unknown."""
+    """Fold of each response, ``(n_rows,)``: by participant, or by trial if participants are not identified."""
     if not alone:
         return np.zeros(len(item.trial), dtype=np.int64)
     return np.asarray((item.trial if item.pooled else item.participant) % N_PARTS)
 
 
 def _columns_of(trials: Sequence[Trials]) -> list[pd.DataFrame]:
-    """The numbers that the trials of each experiment show; a column that one lacks is 0 there.
+    """Numerical attributes of the trials of each experiment; a missing column is 0.
 
     Names are words of a formula (``delays_days_0``), as theorists that search for equations need them.
     """
@@ -103,7 +103,7 @@ def _taught(name: str, predictor: Predictor, taught: Sequence[tuple[pd.DataFrame
 
 
 def _shares(name: str, model: Any, conditions: pd.DataFrame, n_options: int) -> Array:
-    """``(n_trials, n_options)`` how likely each option is."""
+    """Predicted probability of each option, ``(n_trials, n_options)``."""
     if hasattr(model, "predict_proba"):
         given = np.asarray(model.predict_proba(conditions), dtype=np.float64)
         classes = np.asarray(getattr(model, "classes_", np.arange(given.shape[1])), dtype=np.int64)
@@ -124,7 +124,7 @@ def _shares(name: str, model: Any, conditions: pd.DataFrame, n_options: int) -> 
 
 
 def _by_unit(item: Trials, probabilities: Array) -> UnitScores:
-    """Log probabilities of responses by person, or by trial where people cannot be told apart."""
+    """Log probabilities of responses by participant, or by trial if participants are not identified."""
     log_p = np.log(probabilities[np.arange(len(item.trial)), item.response])
     unit = item.trial if item.pooled else item.participant
     n_choices = np.bincount(unit, weights=item.count).astype(np.float64)
@@ -133,7 +133,7 @@ def _by_unit(item: Trials, probabilities: Array) -> UnitScores:
 
 
 def are_predictors(rivals: Mapping[str, Any] | None) -> Mapping[str, Predictor]:
-    """The rivals, if each can be taught and predicts; raise `TrialsError` otherwise."""
+    """Return the rivals if each has the methods of a `Predictor`; raise `TrialsError` otherwise."""
     for name, item in (rivals or {}).items():
         if not hasattr(item, "fit") or not (
             hasattr(item, "predict") or hasattr(item, "predict_proba")

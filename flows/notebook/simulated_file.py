@@ -1,8 +1,8 @@
-"""A file of simulated responses: the rows of the participants' own file, or the columns that all data have.
+"""Files of simulated responses, with the rows of the file of the participants or with general columns.
 
-The file that participants' responses were read from is written anew with other responses, so that whatever reads it
-reads this one, too, with its conditions and what is known of participants. Whether it does is tried. Where it does not
-(rows of several responses, published data, a run), every response has a row with what was shown in columns of numbers.
+The file of the participants is copied with simulated responses, so that its settings, conditions and attributes of
+participants apply to the copy. The copy is read back to verify this. If that fails (rows of several responses,
+published data, a run), each response has a row with the presented trial in numerical columns.
 """
 
 from __future__ import annotations
@@ -37,19 +37,19 @@ ROUNDED_MS = 0.1
 
 @dataclass(frozen=True)
 class SimulatedTable:
-    """Simulated responses as a table."""
+    """Table of simulated responses."""
 
     frame: pd.DataFrame
     is_like_the_file: bool
-    """Whether the table has the columns of the file that responses were read from, and is read in the same way."""
+    """Whether the table has the columns of the file of the responses, and can be read in the same way."""
 
 
 def table_of_simulated(simulated: Sequence[Trials], answers: PeoplesAnswers) -> SimulatedTable:
-    """Simulated responses as a table.
+    """Make a table of simulated responses.
 
     Args:
-        simulated: Responses in the rows of ``answers``.
-        answers: Of participants.
+        simulated: Simulated responses in the rows of ``answers``.
+        answers: Responses of the participants.
     """
     own = _in_columns_of_file(simulated, answers)
     if own is not None:
@@ -73,7 +73,7 @@ def table_of_simulated(simulated: Sequence[Trials], answers: PeoplesAnswers) -> 
 def _in_columns_of_file(
     simulated: Sequence[Trials], answers: PeoplesAnswers
 ) -> pd.DataFrame | None:
-    """The rows of the file with other responses; None where the file cannot be written so."""
+    """Return the rows of the file with simulated responses; None if the file cannot be written in this way."""
     source = answers.source
     if source is None:
         return None
@@ -102,11 +102,11 @@ def _in_columns_of_file(
 
 
 class _NotWrittenError(Exception):
-    """A response has no cell of the file."""
+    """The file has no cell for a response."""
 
 
 def _are_equal(first: Sequence[Trials], second: Sequence[Trials]) -> bool:
-    """Whether tables have the same responses of the same participants, with what followed them."""
+    """Return whether tables have the same responses of the same participants, with the same feedback."""
     return len(first) == len(second) and all(
         np.array_equal(one.participant, other.participant)
         and np.array_equal(one.response, other.response)
@@ -123,7 +123,7 @@ def _rewritten(
     answers: PeoplesAnswers,
     rng: np.random.Generator,
 ) -> pd.DataFrame:
-    """Rows of one experiment with other responses."""
+    """Return rows of one experiment with simulated responses."""
     task, scale = timed_task(answers.domain), scale_of(answers.domain)
     if task is not None:
         _write_presses(cells, own, new, mapping, task, rng)
@@ -152,7 +152,7 @@ def _write_presses(
     task: TimedTask,
     rng: np.random.Generator,
 ) -> None:
-    """Write keys, or whether they were right, with their times."""
+    """Write keys (or their correctness) and response times."""
     n_bins = task.scale.n_bins
     right = task.right_keys(own.stimuli)[own.trial]
     keys, times_ms = draw_presses(task, own.stimuli, own.trial, new.response, rng)
@@ -175,7 +175,7 @@ def _write_presses(
 
 
 def _cells_by(places: Array, cells: pd.Series, code: Mapping[str, int]) -> dict[int, str]:
-    """The cell that stands for each place: one that the file has, or that its mapping names."""
+    """The cell for each place: one that the file has, or that its mapping names."""
     found = {place: cell for cell, place in code.items()}
     for place in np.unique(places).tolist():
         words = pd.unique(cells[places == place])
@@ -188,7 +188,7 @@ def _cells_by(places: Array, cells: pd.Series, code: Mapping[str, int]) -> dict[
 
 
 def _cells_of(places: Array, cell_of: Mapping[int, str]) -> list[str]:
-    """Cells that stand for places."""
+    """Return the cells for places."""
     if not set(np.unique(places).tolist()) <= set(cell_of):
         raise _NotWrittenError
     return [cell_of[place] for place in places.tolist()]

@@ -1,4 +1,4 @@
-"""Studies from a notebook: run one, find a theory of responses, and read what came of it as data frames."""
+"""Studies from a notebook: run one, search for a theory of responses, and read the results as data frames."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, repr=False)
 class StudyOutcome(Result):
-    """What a run came to so far, read from its trace. Made by `run`, `explain` and `read_run`."""
+    """Results of a run so far, read from its trace. Returned by `run`, `explain` and `read_run`."""
 
     folder: Path
-    """Of the run; every command takes it."""
+    """Folder of the run; all commands accept it."""
 
     @cached_property
     def verdict(self) -> str:
-        """The verdict in words with its uncertainty, or what is waited for; empty while it goes on."""
+        """The verdict in words with its uncertainty, or the reason for waiting; empty while the run continues."""
         state, trace = self._open()
         with trace:
             if state.campaign.concluded is not None:
@@ -58,10 +58,10 @@ class StudyOutcome(Result):
 
     @cached_property
     def leaderboard(self) -> pd.DataFrame:
-        """All rivals, the leader first: nats per choice on responses that taught them nothing, and how far behind.
+        """All rivals, the leader first: held-out log score in nats per choice, and the difference to the leader.
 
-        Intervals are 95%. ``left`` is what a theory leaves unexplained, as the verdict measured it: its misfit
-        ratio with a 90% interval; 1 is expected if the theory is true.
+        Intervals are 95%. ``left`` is the misfit ratio that the verdict measured, with a 90% interval; 1 is
+        expected if the theory is true.
         ``error`` is the mean squared error of choice proportions.
         """
         state, trace = self._open()
@@ -103,12 +103,12 @@ class StudyOutcome(Result):
             )
 
     def theory(self, name: str = "") -> FittedTheory:
-        """A theory of the run with the people that it learned: by name or digest, the leader by default.
+        """A theory of the run with its estimated population, by name or digest; the leader by default.
 
-        The leader's people are those of all responses, sealed ones included, once there is a verdict.
+        After the verdict, the leader's population is estimated from all responses, sealed ones included.
 
         Raises:
-            RunMissingError: None, or more than one, is called so.
+            RunMissingError: No theory, or more than one, has this name.
             StudyError: No theory was scored yet.
         """
         state, trace = self._open()
@@ -123,7 +123,7 @@ class StudyOutcome(Result):
             )
 
     def report(self, file: Path | None = None) -> Path:
-        """Write the report, one HTML file; returns its place."""
+        """Write the report as one HTML file, and return its path."""
         return write_report(self.folder, file)
 
     def _open(self) -> tuple[RunState, Trace]:
@@ -134,7 +134,7 @@ class StudyOutcome(Result):
         return self.leaderboard
 
     def lines(self) -> Iterator[Shown]:
-        """The verdict, the leaderboard and the place of the run."""
+        """Return the verdict, the leaderboard and the folder of the run."""
         board = self.leaderboard.drop(columns=["digest"], errors="ignore").round(4)
         yield escape(self.verdict)
         yield ""
@@ -151,15 +151,15 @@ def run(
     n_workers: int = 2,
     quiet: bool = True,
 ) -> StudyOutcome:
-    """Run a study up to its verdict, or until people have to be waited for.
+    """Run a study up to its verdict, or until it waits for participants.
 
     Args:
         study: The path of a study file, or a study.
-        name: Of the run; the study's name and a number by default.
+        name: Name of the run; the study's name and a number by default.
         runs: Folder that holds the runs.
         data: Folder of the published data sets, for archival studies; the variable LAKATOS_DATA by default.
         n_workers: Theories that run at the same time; does not change results.
-        quiet: Say nothing on the way.
+        quiet: Print no progress.
 
     Raises:
         StudyError: The study is refused; the message names the key.
@@ -191,21 +191,21 @@ def explain(
     n_workers: int = 2,
     quiet: bool = True,
 ) -> StudyOutcome:
-    """From responses to a theory of them: write a study with defaults beside the runs, and run it.
+    """Search for a theory of responses: write a study with defaults beside the runs, and run it.
 
     Args:
         data: A path, or a data frame of pandas or polars, which is kept beside the runs as CSV.
-        domain: Whose trials these are: a domain of the package, or a file that declares one. Guessed by default.
+        domain: Kind of task: a domain of the package, or a file that declares one. Guessed by default.
         columns: Meanings of columns that replace guessed ones; see `adopt`.
         cycles: Cycles of search: each collects or releases responses, scores and revises theories.
         change: Settings that replace those of the study by section, as in ``{"theories": {"candidates": 20}}``.
         runs: Folder that holds the runs.
         n_workers: Theories that run at the same time.
-        quiet: Say nothing on the way.
+        quiet: Print no progress.
 
     Raises:
-        TrialsError: The answers cannot be read; the message names the row.
-        StudyError: A column's meaning is neither told nor guessed; the message says which.
+        TrialsError: The responses cannot be read; the message names the row.
+        StudyError: A column's meaning is neither given nor guessed; the message names it.
     """
     place = Path(runs)
     file = Path(data) if isinstance(data, str | os.PathLike) else _kept(data, place)
@@ -225,19 +225,19 @@ def explain(
 
 
 def read_run(name: str = "", *, runs: str | os.PathLike[str] = "runs") -> StudyOutcome:
-    """A run that is there, also while it goes on: by name or path, the newest by default.
+    """Read a run, finished or not, by its name or path; the newest by default.
 
     Raises:
-        RunMissingError: There is none.
+        RunMissingError: There is no such run.
     """
     return StudyOutcome(find_run(name, Path(runs)))
 
 
 def _changed(config: CampaignConfig, change: Mapping[str, Mapping[str, Any]]) -> CampaignConfig:
-    """A study with other settings in some sections.
+    """Return a study with other settings in some sections.
 
     Raises:
-        StudyError: There is no such setting, or it is no such value.
+        StudyError: A setting is unknown, or its value is not allowed.
     """
     from lakatos.flows.run.study import parse_study
 
@@ -248,7 +248,7 @@ def _changed(config: CampaignConfig, change: Mapping[str, Mapping[str, Any]]) ->
 
 
 def _kept(data: Any, runs: Path) -> Path:
-    """A data frame as a file beside the runs."""
+    """Write a data frame as a file beside the runs, and return its path."""
     number = 1
     while (file := runs / f"answers-{number}.csv").exists():
         number += 1
@@ -264,7 +264,7 @@ def _leader(state: RunState) -> str:
 
 
 def _outside_loops(work: Callable[[], T]) -> T:
-    """Do work that runs an event loop of its own, also where a notebook runs one already."""
+    """Run work that starts an event loop, also in a notebook that has one already."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:

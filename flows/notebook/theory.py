@@ -1,4 +1,4 @@
-"""Theories on responses: scores, fits, and predictions for new trials."""
+"""Scores and fits of theories on responses, and predictions for new trials."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def score(
     """Score theories on held-out responses, the best first, with intervals.
 
     The population of each theory is estimated from other experiments, of a single experiment from other participants
-    (from other trials where participants cannot be told apart). Scores are log probabilities of the responses given,
+    (from other trials if participants are not identified). Scores are log probabilities of the responses given,
     in nats per choice; ``score_low`` and ``score_high`` are the ends of 95% intervals, clustered by participant.
     Theories of learning predict one step ahead: each response, given the participant's earlier responses and
     outcomes. Nothing is simulated.
@@ -113,8 +113,8 @@ def score(
             also a data frame, or what `adopt` returned.
         theories: Names of published theories, files, or theories of the run; by default all published theories of the
             task, or the leading theory of the run.
-        rivals: Models that only predict, by a name each: estimators of scikit-learn, theorists of AutoRA, or whatever
-            has ``fit(numbers shown, options chosen)`` and ``predict_proba`` (or ``predict``, of the second option).
+        rivals: Models that only predict, by name: estimators of scikit-learn, theorists of AutoRA, or objects with
+            ``fit(attributes, chosen options)`` and ``predict_proba`` (or ``predict``, for the second option).
         domain: Kind of task, or the file that declares it; guessed from the columns by default.
         columns: Meaning of a column, with the keys of the section participants.columns of a study, as in
             participant=VP; in Python a mapping, as for `adopt`.
@@ -123,7 +123,7 @@ def score(
         seconds: Limit of processor time in seconds for one call of a theory or likelihood function.
 
     Returns:
-        A frame with a row for each theory; ``behind`` is what the best is ahead by, paired, with ``behind_low`` and
+        A frame with a row for each theory; ``behind`` is the paired difference to the best one, with ``behind_low`` and
         ``behind_high``.
 
     Raises:
@@ -190,7 +190,7 @@ def fit(
         each: Estimate the parameters of each participant: maximum likelihood, posterior mode and posterior mean, with
             intervals.
         recovery: Recover the parameters of simulated participants with the same trials: correlation and bias. If the
-            file lacks outcomes of unchosen options, they are estimated and a note says so, or the command refuses.
+            file lacks outcomes of unchosen options, they are estimated (with a note), or the command refuses.
         simulate: File for responses of simulated participants with the same trials, in the columns of the file that
             was read; their true parameters are written beside it, into NAME_parameters.csv. Outcomes are simulated as
             for --recovery.
@@ -274,7 +274,7 @@ def predict(
         and ``high`` are the probabilities of the middle 95% of participants.
 
     Raises:
-        TrialsError: The conditions are no trials of this domain; the message names the row.
+        TrialsError: A row of the conditions is not a trial of this domain; the message names it.
         TheoryError: The theory does not run on them.
 
     Examples:
@@ -298,9 +298,9 @@ def _fitted_to(
     columns: Mapping[str, Any] | None,
     runs: str | os.PathLike[str],
 ) -> tuple[FittedTheory, tuple[str, ...], dict[str, Any]]:
-    """A theory fitted to responses; and the meanings of columns that are about trials.
+    """Fit a theory to responses; return it with the meanings of columns that are about trials.
 
-    Of a run it is known what its columns mean, so that all meanings are of the trials.
+    The columns of a run are known, so that all given meanings are about the trials.
     """
     name = domain if isinstance(domain, str) else domain.name
     shown = {key: value for key, value in (columns or {}).items() if key == "stimulus"}
@@ -326,14 +326,14 @@ def people_s_choices(
     columns: Mapping[str, Any] | None = None,
     n_draws: int = N_DRAWS,
 ) -> Array:
-    """``(n_draws, n_rows, n_options)`` choice probabilities of people of a theory; arguments as in `predict`."""
+    """Choice probabilities of participants drawn from a theory, ``(n_draws, n_rows, n_options)``; see `predict`."""
     return _choices(theory, conditions, domain, columns, n_draws)[2]
 
 
 def scores_with_enough_draws(
     laboratory: Laboratory, fitted: Mapping[str, Theory], trials: Sequence[Trials]
 ) -> dict[str, list[UnitScores] | TheoryError]:
-    """Scores of fitted theories in each experiment, from so many draws that their number decides about no leader.
+    """Score fitted theories in each experiment, with enough draws that their number does not decide the leader.
 
     Draws are raised for the leader and for those that other draws could put ahead of it. A theory that fails with
     more draws keeps its score with fewer.
@@ -362,7 +362,7 @@ def scores_with_enough_draws(
 
 
 def decided_by_chance(scores: Mapping[str, Sequence[UnitScores]]) -> list[str]:
-    """The leader and the theories whose order with it other draws could change; empty where there are none."""
+    """The leader and the theories whose order with it other draws could change; empty if there are none."""
     if not scores:
         return []
     leader = max(scores, key=lambda name: mean_score(scores[name]).value)
@@ -382,7 +382,7 @@ def _score_table(
     theories: Mapping[str, Theory],
     n_parameters: Mapping[str, int],
 ) -> pd.DataFrame:
-    """A row for each theory, the best first; of a likelihood function, its number of parameters is given."""
+    """Table with a row for each theory, the best first, and with the number of parameters of likelihood functions."""
     sizes = {name: n_free_parameters(item.priors) for name, item in theories.items()}
     sizes |= n_parameters
     order = sorted(scores, key=lambda name: -mean_score(scores[name]).value)
@@ -406,7 +406,7 @@ def _choices(
     columns: Mapping[str, Any] | None,
     n_draws: int,
 ) -> tuple[pd.DataFrame, Domain, Array]:
-    """The conditions as a table, their domain, and ``(n_draws, n_rows, n_options)`` probabilities of people."""
+    """The conditions as a table, their domain, and probabilities of participants, ``(n_draws, n_rows, n_options)``."""
     own = (
         theory.domain if isinstance(theory, FittedTheory) and not domain else domain_called(domain)
     )
@@ -430,7 +430,7 @@ def _choices(
 
 
 def _drawn(theory: Theory, stimuli: Stimuli, laboratory: Laboratory, n_draws: int) -> Array:
-    """``(n_draws, n_trials, n_options)`` probabilities of people, asked for in parts that fit into a sandbox."""
+    """Probabilities of participants, ``(n_draws, n_trials, n_options)``, computed in parts that fit into a sandbox."""
     size = len(stimuli) if laboratory.domain.sequential else CHUNK
     found = []
     for start in range(0, len(stimuli), size):

@@ -1,4 +1,4 @@
-"""How much longer a command takes, where it takes long."""
+"""Progress of long commands: the remaining time."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ SILENT_S = 10.0
 
 
 class TimeLeft:
-    """Prints on the standard error how many of several equal pieces of work are done, and the time left."""
+    """Progress of equal pieces of work, printed to standard error with the remaining time."""
 
     def __init__(self, what: str, n_pieces: int, now: Callable[[], float] = time.monotonic) -> None:
-        """Begin.
+        """Start the clock.
 
         Args:
-            what: What is done, such as "theories fitted".
-            n_pieces: Pieces of work.
+            what: Description of the finished pieces, such as "theories fitted".
+            n_pieces: Number of pieces.
             now: Clock, in seconds.
         """
         self._what, self._n_pieces, self._now = what, n_pieces, now
@@ -28,7 +28,7 @@ class TimeLeft:
         self._n_done = 0
 
     def __call__(self) -> None:
-        """One more piece is done."""
+        """Count one more finished piece."""
         self._n_done += 1
         seconds, n_left = self._now(), self._n_pieces - self._n_done
         if not n_left or seconds - self._printed < SILENT_S:

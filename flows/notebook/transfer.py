@@ -1,4 +1,4 @@
-"""A theory on responses that had no part in it, beside published theories and generic learners."""
+"""Transfer of a theory to responses that were not used to find it, beside published theories and generic learners."""
 
 from __future__ import annotations
 
@@ -44,18 +44,18 @@ MOST_PUBLISHED = 5
 
 @dataclass(frozen=True, repr=False)
 class TransferComparison(Result):
-    """What `transfer` found."""
+    """Scores of a transferred theory and its rivals, as `transfer` returns them."""
 
     measured: TransferMeasured
-    """The record."""
+    """Record of the transfer."""
     folder: Path
-    """Where `keep` writes the record and the figure."""
+    """Folder for the record and the figure that `keep` writes."""
     notes: tuple[str, ...] = ()
 
     def to_frame(self) -> pd.DataFrame:
-        """A row for each theory and way of taking it; see `WAYS`.
+        """Return a row for each theory and way of its use; see `WAYS`.
 
-        ``score`` is in nats per choice, ``behind`` is what the best published theory is ahead by; intervals are 95%.
+        ``score`` is in nats per choice, ``behind`` is the difference to the best published theory; intervals are 95%.
         """
         measured = self.measured
         rows = [
@@ -73,7 +73,7 @@ class TransferComparison(Result):
         return pd.DataFrame(rows)
 
     def lines(self) -> Iterator[Shown]:
-        """Scores, differences to the best published theory and completeness, and what could not be tried."""
+        """Return scores, differences to the best published theory, completeness, and the theories without a score."""
         measured = self.measured
         yield f"[bold]{escape(measured.name)}[/bold], from {escape(measured.origin)}"
         yield self._table()
@@ -90,11 +90,11 @@ class TransferComparison(Result):
         yield f"record and figure: {escape(str(file.parent))}"
 
     def draw(self, file: Path) -> None:
-        """Write the figure, SVG or PNG by the file's ending: how far each line is ahead of the best published one."""
+        """Draw the difference of each theory to the best published one into a file, SVG or PNG by its ending."""
         draw_transfer(f"{self.measured.name} on {self.measured.data}", self.measured.lines, file)
 
     def _table(self) -> Table:
-        """Scores, how far behind the best published theory, and completeness, each with two standard errors."""
+        """Table of scores, differences to the best published theory and completeness, each with two standard errors."""
         measured = self.measured
         table = Table(
             "theory",
@@ -144,7 +144,7 @@ def transfer(
     runs: RunsFolder = "runs",
     n_workers: Workers = 2,
 ) -> TransferComparison:
-    """Score a theory on responses that had no part in finding it: unchanged, rescaled, and fitted per participant.
+    """Score a theory on responses that were not used to find it: unchanged, rescaled, and fitted per participant.
 
     All published theories of the task and generic learners are scored beside it, with populations estimated from the
     new responses. The command writes a record and a figure.
@@ -196,7 +196,7 @@ def transfer(
 
 
 def _task_of(theory: TheoryLike, runs: Path) -> Domain | None:
-    """What a theory is about, where that is known before it is read."""
+    """Kind of task of a theory, if it is known before the theory is read."""
     if isinstance(theory, FittedTheory):
         return theory.domain
     return task_of_run(theory, runs) if isinstance(theory, str) and "\n" not in theory else None
@@ -211,7 +211,7 @@ def _target(
     domain: str,
     columns: Mapping[str, Any] | None,
 ) -> TransferTarget:
-    """The responses by their name, or as they are."""
+    """Read the responses by their name; responses that were read already are returned."""
     if isinstance(to, str | os.PathLike):
         return find_target(str(to), experiments, runs, data, task=task, columns=columns or {})
     named = domain or (task.name if task is not None and task.name in DOMAINS else "")
@@ -228,7 +228,7 @@ def _target(
 def _travelling(
     theory: TheoryLike, runs: Path, of: str, task: Domain, data: Path | None
 ) -> TravellingTheory:
-    """The theory by its name, or as it is."""
+    """Find the theory by its name; a theory is returned."""
     if isinstance(theory, os.PathLike) or (isinstance(theory, str) and "\n" not in theory):
         return find_travelling(str(theory), runs, of=of, domain=task, data=data)
     if isinstance(theory, FittedTheory) and theory.domain.name != task.name:

@@ -21,7 +21,7 @@ FEWEST_ITEMS = 40
 
 
 class JudgesConfig(FrozenPart):
-    """How the laboratory estimates whether a successor is worth an experiment."""
+    """Settings of the estimate whether a successor merits an experiment."""
 
     panel: Literal["rules", "frozen", "evolving", "none"] = "rules"
     """The laboratory's rules; with an anchor set, also judges made on its dev part, which stay the

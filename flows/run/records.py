@@ -110,7 +110,7 @@ class AnalysesNoted(Record):
     n_verdicts: int = Field(ge=0)
     """Those among them with a verdict."""
     n_opened: int = Field(ge=0)
-    """How often they opened sealed responses."""
+    """Number of openings of sealed responses by these runs."""
 
 
 class CodeAccepted(Record):
@@ -168,7 +168,7 @@ class CycleClosed(Record):
 
 
 class LeaderFollowed(Record):
-    """How far the leader's predictions over trials of the space have moved since the last cycle."""
+    """Change of the leader's predictions over trials of the space since the last cycle."""
 
     kind: Literal["leader_followed"] = "leader_followed"
     version: Literal[1] = 1

@@ -417,7 +417,7 @@ class ConfirmationConfig(ConfigSection):
 
 
 class PrivacyConfig(ConfigSection):
-    """How long personal data are kept; `lakatos data expire` enforces it."""
+    """Storage limits of personal data; `lakatos data expire` enforces them."""
 
     identifiers_days: int = Field(0, ge=0, le=MOST_COUNTED)
     """Days after a participant's responses arrived until sessions of the page, identifiers of

@@ -1,8 +1,11 @@
+import errno
 import os
 import stat
 import subprocess
 import sys
 import threading
+from contextlib import contextmanager
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +15,7 @@ from hypothesis.extra import numpy as hnp
 
 from lakatos.traces.artifact import (
     ArtifactStore,
+    _unwritten,
     pack_arrays,
     unpack_arrays,
     whole_folder,
@@ -164,6 +168,45 @@ def test_files_that_belong_together_stay_as_they_were_if_one_of_them_does_not_fi
     assert done.stdout.startswith("cannot write b: File too large;")
     assert [path.name for path in tmp_path.iterdir()] == ["a"]
     assert (tmp_path / "a").read_bytes() == b"old"
+
+
+@contextmanager
+def without_rights_of_the_superuser():
+    user = os.geteuid()
+    if user == 0:
+        os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(user)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX")
+def test_without_permission_another_folder_is_advised_and_nothing_is_written(tmp_path):
+    folder = tmp_path / "closed"
+    folder.mkdir(mode=0o500)
+    with (
+        without_rights_of_the_superuser(),
+        pytest.raises(ArtifactError, match="Permission denied; choose another folder") as refused,
+    ):
+        write_whole(folder / "file", b"whole")
+    assert "resume" not in str(refused.value)
+    assert list(folder.iterdir()) == []
+
+
+@pytest.mark.parametrize("number", [errno.EACCES, errno.EPERM, errno.EROFS])
+def test_each_lack_of_permission_advises_another_folder(number):
+    error = OSError(number, os.strerror(number))
+    assert _unwritten(Path("a"), error, "continue") == (
+        f"cannot write a: {os.strerror(number)}; choose another folder, or change its permissions."
+    )
+
+
+def test_a_file_that_belongs_to_no_run_does_not_advise_to_resume_one(tmp_path):
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(ArtifactError, match="then repeat the command") as refused:
+        write_whole(tmp_path / "file" / "below", b"whole")
+    assert "resume" not in str(refused.value)
 
 
 def test_a_device_is_written_to_and_never_replaced(tmp_path):

@@ -243,7 +243,7 @@ class GroupDifference(Record):
 
 
 class GroupsCompared(Record):
-    """Whether parameters of the leading theories differ between groups of participants."""
+    """Comparison of the leading theories' parameters between groups of participants."""
 
     kind: Literal["groups_compared"] = "groups_compared"
     version: Literal[1, 2] = 2
@@ -302,7 +302,7 @@ class TheoryEffects(Record):
 
 
 class EffectsLearned(Record):
-    """Whether parameters of the leading theories depend on an attribute of participants."""
+    """Test of the dependence of the leading theories' parameters on an attribute of participants."""
 
     kind: Literal["effects_learned"] = "effects_learned"
     version: Literal[1] = 1
@@ -485,7 +485,7 @@ class DiagnosisClaim(Record):
 
 
 class Diagnosis(Record):
-    """Where and why the losing theory mispredicts, with the evidence."""
+    """Diagnosis of the losing theory: the trials that it mispredicts and the reasons, with the evidence."""
 
     kind: Literal["diagnosis"] = "diagnosis"
     version: Literal[1] = 1

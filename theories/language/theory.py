@@ -15,7 +15,7 @@ this::
 ``parameters[name]`` is ``(n_draws, 1)``, every array of ``trials`` has first axis ``n_trials``, and the answer is the
 probability of the second option, ``(n_draws, n_trials)``, or of every option, ``(n_draws, n_trials, n_options)``.
 
-A theory of people who learn, or who depend on what they did before, carries a *state* from trial to trial::
+A theory of learning, or of dependence on earlier responses, carries a *state* from trial to trial::
 
     def start(parameters, trials, xp):
         return {"value": xp.zeros((1, 1, trials["available"].shape[-1]))}
@@ -28,14 +28,14 @@ A theory of people who learn, or who depend on what they did before, carries a *
         surprise = feedback["reward"][..., None] - state["value"]
         return {"value": state["value"] + parameters["rate"][..., None] * response * surprise}
 
-``trials`` then holds what each person sees now, first axis ``n_sequences``; ``response`` is 1 at the option chosen,
-``(n_draws or 1, n_sequences, n_options)``; each array of ``feedback`` is ``(n_draws or 1, n_sequences)``.
+``trials`` then holds the arrays that each participant sees now, first axis ``n_sequences``; ``response`` is 1 at the
+option chosen, ``(n_draws or 1, n_sequences, n_options)``; arrays of ``feedback`` are ``(n_draws or 1, n_sequences)``.
 
-Numbers of people may depend on their age, group or condition, where a parameter's entry says so: see
+Parameters may depend on a participant's age, group or condition, if the parameter's entry declares it: see
 `theories.language.dependence`.
 
-What a theory says may depend on its numbers. A source that lists ``CLAUSES`` is named and told by these at the
-distributions of its parameters, whatever its docstring says; see `theories.language.account`.
+The claim of a theory may depend on its parameters. If a source lists ``CLAUSES``, its name and claim are made from them
+at the distributions of its parameters, and its docstring is not used; see `theories.language.account`.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ LAPSE = RANDOM
 
 @dataclass(frozen=True)
 class TheoryProgram:
-    """Text that claims to be a theory, with who wrote it and from what."""
+    """Source of a theory that has not been read, with its author and its parents."""
 
     source: str
     author: str
@@ -84,39 +84,39 @@ class TheoryProgram:
 
     @property
     def digest(self) -> Digest:
-        """Address of the text: equal sources are one theory, whoever wrote them."""
+        """Digest of the text: equal sources are one theory, also of different authors."""
         return digest_bytes(self.source.encode())
 
 
 @dataclass(frozen=True)
 class Theory:
-    """A program that was read; to enter, it passes all checks: see `theories.engine.checks.check.load_theory`."""
+    """A program that was read; before it is scored, `theories.engine.checks.check.load_theory` must admit it."""
 
     program: TheoryProgram
     name: str
     claim: str
     priors: Mapping[str, Prior]
-    """How people differ: as declared, or as learned from answers."""
+    """Distribution of each parameter over participants: as declared, or as estimated from responses."""
     composition: Mapping[str, Any] | None
     """Mechanisms per slot when the grammar wrote it, read from the source's ``COMPOSITION``."""
     learns: bool = False
-    """Whether it carries a state from trial to trial, so that predictions depend on what came before."""
+    """Whether it carries a state from trial to trial, so that predictions depend on earlier trials."""
     broadcasts: bool = True
     """False when the theory only runs one draw at a time."""
     checks: tuple[str, ...] = field(default=(), compare=False)
-    """What `load_theory` proved, a sentence each."""
+    """Results of `load_theory`, a sentence for each check."""
     head: str = ""
-    """Name of the form, to which `account_of` adds what the numbers make of it."""
+    """Name of the form; `account_of` adds what its parameters imply."""
     stated: str = ""
-    """Claim of the docstring, to which `account` adds what was learned."""
+    """Claim of the docstring; `account` adds what the estimates imply."""
     clauses: tuple[Wording, ...] = ()
-    """What it says at which numbers; none where the docstring's claim is all there is."""
+    """Clauses of the claim by ranges of parameters; none if the docstring is the whole claim."""
     pooled: bool = False
-    """Whether its ranges were learned from people who could not be told apart."""
+    """Whether its population was estimated from participants who are not identified."""
     lacking: frozenset[str] = frozenset()
-    """What its clauses need and no trial that was asked has; see `theories.language.account.Wording`."""
+    """Properties that its clauses need and no presented trial has; see `theories.language.account.Wording`."""
     silent: frozenset[str] = frozenset()
-    """Clauses, by what they say, that change nothing on the trials that were asked, or that its code contradicts."""
+    """Clauses, by their text, that have no effect on the presented trials, or that its code contradicts."""
 
     @property
     def digest(self) -> Digest:
@@ -125,15 +125,15 @@ class Theory:
 
     @cached_property
     def short(self) -> str:
-        """Name and the beginning of the digest, to tell namesakes apart."""
+        """Name and the beginning of the digest, to distinguish theories of one name."""
         return f"{self.name} ({self.digest[:6]})"
 
     def with_people(self, people: Mapping[str, Prior], *, pooled: bool = False) -> Theory:
-        """The same theory of people who are distributed in another way over its ranges; its digest is the form's.
+        """Return the theory with another population; its digest is that of the form.
 
         Args:
-            people: By parameter; the others stay as they are.
-            pooled: Whether they were learned from people who could not be told apart.
+            people: Distributions by parameter; other parameters keep theirs.
+            pooled: Whether they were estimated from participants who are not identified.
         """
         priors = {name: people.get(name, prior) for name, prior in self.priors.items()}
         fitted = replace(self, priors=priors, pooled=pooled)
@@ -148,7 +148,7 @@ class Theory:
         *,
         pooled: bool = False,
     ) -> Theory:
-        """The same theory of the people of a `TheoryFitted`; on parameters that it leaves out no trial depended."""
+        """Return the theory with the population of a `TheoryFitted`, which omits parameters without effect."""
         learned = {
             name: replace(
                 prior.narrowed(*people[name], doubts.get(name, 0.0)), own=centers.get(name)
@@ -160,7 +160,7 @@ class Theory:
         return self.with_people(learned, pooled=pooled)
 
     def account(self, priors: Mapping[str, Prior] | None = None) -> TheoryAccount:
-        """What it says, at its declared distributions or at those of a newer fit."""
+        """Name and claim at its declared distributions, or at those of a newer fit."""
         used = priors or self.priors
         if not self.clauses:
             return with_dependences(TheoryAccount(self.name, self.stated, ()), used)
@@ -175,11 +175,11 @@ class Theory:
         return with_dependences(account, used)
 
     def population(self, n_draws: int, *, lapse: bool = True) -> dict[str, Array]:
-        """``n_draws`` people, the same for every caller.
+        """Draw ``n_draws`` participants, the same for every caller.
 
         Args:
             n_draws: A power of two.
-            lapse: With False the declared share of random choices is set to its lowest meaning, 0.
+            lapse: With False, the declared lapse rate is set to 0.
         """
         rng = np.random.default_rng(int(self.digest[:16], 16))
         drawn = draw_population(self.priors, n_draws, rng)
@@ -189,10 +189,10 @@ class Theory:
 
 
 def read_program(program: TheoryProgram) -> Theory:
-    """Claim, parameters and composition, read from the syntax tree; nothing is run and nothing is proved.
+    """Read claim, parameters and composition from the syntax tree; nothing is run and nothing is checked.
 
     Raises:
-        TheorySourceError: It does not parse, or lacks its claim, ``PARAMETERS`` or ``choose``.
+        TheorySourceError: The source does not parse, or lacks its claim, ``PARAMETERS`` or ``choose``.
         PriorError: A parameter's prior is not proper.
     """
     try:
@@ -234,7 +234,7 @@ def read_program(program: TheoryProgram) -> Theory:
 
 
 def _literals_of(tree: ast.Module) -> dict[str, Any]:
-    """What a source declares as literals, by name."""
+    """Literals that a source declares, by name."""
     literals: dict[str, Any] = {}
     for node in tree.body:
         if not isinstance(node, ast.Assign) or len(node.targets) != 1:
@@ -273,7 +273,7 @@ def _check_parts(literals: Mapping[str, Any], functions: set[str]) -> None:
 
 
 def _is_composition(value: Any) -> bool:
-    """Whether ``value`` has the form of a composition, whatever the grammar."""
+    """Return whether ``value`` has the form of a composition of any grammar."""
     return isinstance(value, dict) and all(
         isinstance(slot, str)
         and isinstance(names, list | tuple)

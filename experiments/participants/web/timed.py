@@ -23,7 +23,7 @@ class TimedAnswers(BaseModel):
     figures: Literal["", "large_letters", "small_letters", "colour_words", "arrows"] = ""
     """Figures of the trials; by default letters if trials have levels, otherwise arrows."""
     off_grid: OffGrid = "left_out"
-    """What happens to responses faster than the first time bin or slower than the last."""
+    """Treatment of responses faster than the first time bin or slower than the last."""
     feedback: Literal["none", "practice", "all"] = "practice"
     """Trials after which participants are informed whether they were correct."""
 

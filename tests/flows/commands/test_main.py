@@ -71,6 +71,33 @@ def test_help_lists_every_command() -> None:
         assert command in done.stdout
 
 
+@pytest.mark.parametrize(
+    ("former", "instead"),
+    [
+        ("theory each responses.csv hyperbolic", "`lakatos theory fit DATA THEORY --each`"),
+        ("memory rebuild", "read from the signed traces"),
+        ("watch", "`lakatos wake`"),
+        ("sweep study.toml --seeds 3", "docs/scheduling.md"),
+        ("challenge --help", "`lakatos judges gate`"),
+        ("tools show", "`lakatos tools list`"),
+        ("tools validate", "`lakatos tools list`"),
+        ("tools retire", "`lakatos tools list`"),
+        ("tools run", "`lakatos tools list`"),
+        ("judges explain", "`lakatos why RUN DIGEST`"),
+        ("atlas", "`python benchmarks/run.py atlas`"),
+    ],
+)
+def test_a_former_command_is_refused_in_one_line_that_names_its_successor(
+    former: str, instead: str
+) -> None:
+    done = lakatos(*former.split())
+    assert done.returncode == 2
+    assert not done.stdout
+    assert done.stderr.splitlines() == [one_line_error(done)]
+    assert "is a former command" in done.stderr
+    assert instead in done.stderr
+
+
 def test_runs_are_looked_at_without_the_science_once_a_summary_is_kept(tmp_path: Path) -> None:
     """The first look loads the run and keeps what it says; one event more makes that worthless."""
     runs, folder = tmp_path / "runs", tmp_path / "runs" / "done"

@@ -39,6 +39,19 @@ def test_importing_the_package_loads_nothing_and_names_what_it_has() -> None:
         _ = lakatos.adapt
 
 
+@pytest.mark.parametrize(
+    ("former", "instead"),
+    [
+        ("fit_each", r"lakatos\.fit\(responses, theory, each=True\)"),
+        ("AttributeEffects", r"lakatos\.EffectsOnParameters"),
+        ("GroupComparison", r"lakatos\.EffectsOnParameters"),
+    ],
+)
+def test_a_former_name_is_refused_with_its_successor(former: str, instead: str) -> None:
+    with pytest.raises(AttributeError, match=f"has no attribute '{former}'; .*{instead}"):
+        getattr(lakatos, former)
+
+
 def test_every_name_is_there_and_says_what_it_does() -> None:
     for name in lakatos.__all__:
         assert getattr(lakatos, name).__doc__, name

@@ -232,7 +232,7 @@ def conclude_from(
 def _left_by_theories(
     evidence: TheoryEvidence, leader: Digest, rival: Digest | None
 ) -> tuple[UnexplainedError, ...]:
-    """What the leading theories leave unexplained, the leader first, then the verdict's rival, then the best others."""
+    """Misfit ratios of the leading theories: the leader first, then the verdict's rival, then the best others."""
     trials = [evidence.trials(name) for name in evidence.experiments.collected]
     n_draws = min(evidence.terms.n_draws, RATIO_DRAWS)
     names = [leader, *([rival] if rival else [])]

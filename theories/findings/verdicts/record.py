@@ -15,7 +15,7 @@ LEADERBOARD = "the leaderboard: all open responses, each experiment predicted fr
 
 
 class ExactnessWeighed(Record):
-    """Whether later responses show a misfit of the leader's frozen predictions."""
+    """Test of the leader's frozen predictions on later responses."""
 
     kind: Literal["exactness_weighed"] = "exactness_weighed"
     version: Literal[1] = 1
@@ -203,7 +203,7 @@ class CampaignConcluded(Record):
     headline: str = ""
     """The verdict in one sentence."""
     unexplained: tuple[UnexplainedError, ...] = ()
-    """What the leading theories leave unexplained, the leader first; those for which it can be measured."""
+    """Misfit ratios of the leading theories, the leader first; only of theories for which they can be measured."""
     marks: tuple[str, ...] = ()
     """Properties of trials and participants that mark what the leader leaves unexplained, if that is beyond chance."""
     text: str
