@@ -224,8 +224,16 @@ def schedule(settings: LearningSettings, rng: np.random.Generator) -> Stimuli:
     if settings.task == "go_nogo":  # what is not won is nothing, or a loss
         payoff -= np.array([0, 1, 0, 1])[:, None]
     cue = _cues(settings, block, rng) if n_cues > 1 else None
-    go = int(settings.task == "go_nogo")
-    return steps(n_steps, n_options, block_start=block_start, payoff=payoff, cue=cue, go=go)
+    is_go = settings.task == "go_nogo"
+    return steps(
+        n_steps,
+        n_options,
+        block_start=block_start,
+        payoff=payoff,
+        cue=cue,
+        go=int(is_go),
+        losses=is_go,
+    )
 
 
 def _cues(settings: LearningSettings, block: Array, rng: np.random.Generator) -> Array:
@@ -494,7 +502,8 @@ class LearningDomain:
         )
         sets = [schedule(read_settings(plan), rng) for plan in plans]
         losses = dict(sets[0].arrays) | {
-            "payoff": sets[0]["payoff"] * rng.uniform(-1, 1, sets[0]["payoff"].shape)
+            "payoff": sets[0]["payoff"] * rng.uniform(-1, 1, sets[0]["payoff"].shape),
+            "has_losses": np.ones(len(sets[0])),
         }
         return [*sets, Stimuli(losses)]
 
