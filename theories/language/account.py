@@ -3,7 +3,7 @@
 A source lists its clauses beside its parameters::
 
     CLAUSES = [
-        "add up all reasons",
+        "sum over all cues",
         {"says": "are {much}drawn to the product that more cues favour",
          "opposite": "{much}shun the product that more cues favour",
          "by": "majority_bonus", "unit": 0.5, "shows": "n_cues_favouring"},

@@ -60,7 +60,7 @@ def test_outcomes_by_name_can_still_be_brought_in(tmp_path: Path) -> None:
         (HEAD + "ann,0,0,-5\n", "has '-5' in the column 'response_time_ms'"),
         (HEAD + "ann,0,0,soon\n", "has 'soon' in the column 'response_time_ms'"),
         (HEAD + "ann,0,left,500\n", "has 'left' in the column 'key'"),
-        (HEAD + "ann,0,0,500\nann,0,0,600\n", "row 3 holds what was not asked"),
+        (HEAD + "ann,0,0,500\nann,0,0,600\n", "row 3 holds what was not presented"),
         ("participant,trial,key\nann,0,0\n", "lacks the column 'response_time_ms'"),
         (
             "participant,trial,key,response,response_time_ms\nann,0,0,3,500\n",

@@ -43,7 +43,7 @@ def test_what_only_one_way_of_deciding_says_is_tried_against_another(laboratory,
         "decide by the most valid cue on which the products differ and ignore the rest"
     ]
     assert not idle
-    assert "if instead they add up all reasons, probabilities change by" in sentence
+    assert "if instead they sum over all cues, probabilities change by" in sentence
     # Any weights that keep the order of validities name the same most valid cue, so none are stated.
     assert "weight cues by their validity" not in found
 
@@ -52,7 +52,7 @@ def test_a_part_that_the_plainest_other_does_not_change_is_tried_against_the_nex
     laboratory, trials
 ) -> None:
     """Sums and means over as many cues choose alike where only signs are weighed alike; one good reason does not."""
-    idle, sentence = tried(laboratory, "tallying", trials)["add up all reasons"]
+    idle, sentence = tried(laboratory, "tallying", trials)["sum over all cues"]
     assert not idle
     assert "average" not in sentence.split(";")[1].split(",")[0]
 
@@ -63,7 +63,7 @@ def test_what_no_trial_can_show_is_idle(laboratory, trials) -> None:
     alike = Stimuli({**trials.arrays, "ratings": np.repeat(first, 2, axis=1)})
     found = tried(laboratory, "tallying", alike)
     assert all(idle for idle, _ in found.values())
-    assert "no probability changes here" in found["add up all reasons"][1]
+    assert "no probability changes here" in found["sum over all cues"][1]
 
 
 def test_clauses_with_numbers_and_theories_of_others_have_no_exchanges() -> None:
