@@ -744,8 +744,8 @@ FEWEST_SCREENS = 0.3
 
 def _steps(table: TableSignature) -> TableSignature:
     """The rows with a choice or a reward, where many others show something else, such as feedback."""
-    told = [item.name for item in table.free if item.words & (CHOICES | REWARDS)]
-    steps = table.where_filled(told)
+    columns = [item.name for item in table.free if item.words & (CHOICES | REWARDS)]
+    steps = table.where_filled(columns)
     return steps if len(steps.person) <= (1 - FEWEST_SCREENS) * len(table.person) else table
 
 

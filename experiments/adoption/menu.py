@@ -94,7 +94,8 @@ def levels_in_toml(columns: Sequence[ColumnSignature]) -> tuple[str, str]:
     if len(known) <= MOST_LISTED:
         return "number", f"levels = [{', '.join(f'{value:.10g}' for value in known)}]"
     digits = max(len(f"{value:.6f}".rstrip("0").partition(".")[2]) for value in known)
-    step = np.gcd.reduce(np.round(np.diff(known) * 10**digits).astype(np.int64)) / 10**digits
+    steps = np.round(np.diff(known) * 10**digits).astype(np.int64)
+    step = max(int(np.gcd.reduce(steps)), 1) / 10**digits
     if np.ptp(known) / step > MOST_STEPS:  # the trials of the file may lie between levels
         step = 10.0 ** np.ceil(np.log10(np.ptp(known) / MOST_STEPS))
     low = np.floor(known[0] / step) * step if known[0] % step else known[0]
