@@ -26,7 +26,13 @@ def test_what_a_run_does_not_have_is_not_mentioned() -> None:
         text = methods_paragraph(reading)
     assert "sealed" not in text
     assert "withdrew" not in text
-    assert "exclusion rule" not in text
+    assert "met a preregistered exclusion rule" not in text
+    assert "No participant was excluded" not in text
+
+
+def test_the_paragraph_states_that_no_exclusion_rule_was_set() -> None:
+    with open_reading(tiny_run()) as reading:
+        assert "No exclusion rule was set." in methods_paragraph(reading)
 
 
 def test_the_paragraph_names_the_data_on_which_the_verdict_rests() -> None:
