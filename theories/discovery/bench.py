@@ -171,7 +171,7 @@ class Simulated(BenchResult):
     theory: TheoryName
     n_people: int
     proportions: tuple[float, ...]
-    """``(n_trials,)`` share of the last option, for the first trials."""
+    """``(n_trials,)`` share of the last option that any trial offers, for the first trials."""
 
 
 def simulate(bench: TheoryBench, arguments: SimulateArguments) -> Simulated:
@@ -191,11 +191,12 @@ def simulate(bench: TheoryBench, arguments: SimulateArguments) -> Simulated:
         n_draws=bench.n_draws,
         repetitions=design.repetitions,
     )
+    option = trials.stimuli.last_available(trials.n_options)
     return Simulated(
         answers=bench.shelf.put_json(trials.to_json()),
         theory=theory.digest,
         n_people=arguments.n_people,
-        proportions=tuple(float(value) for value in trials.proportions[:MOST_SHOWN, -1]),
+        proportions=tuple(float(value) for value in trials.proportions[:MOST_SHOWN, option]),
     )
 
 
@@ -217,7 +218,7 @@ class Distance(BenchResult):
     """The trial on which they differ most, in words."""
     first_proportion: float
     second_proportion: float
-    """Of the last option of that trial."""
+    """Of the last option that any trial offers, on that trial."""
 
 
 class Compared(BenchResult):
@@ -235,14 +236,15 @@ def compare_predictions(bench: TheoryBench, arguments: CompareArguments) -> Comp
     for second, own in enumerate(shares):
         for first, other in enumerate(shares[:second]):
             row = int(np.abs(own - other).max(axis=-1).argmax())
+            option = stimuli.last_available(own.shape[1])
             pairs.append(
                 Distance(
                     first=theories[first].digest,
                     second=theories[second].digest,
                     distance=float(np.sqrt(np.mean((own - other) ** 2))),
                     furthest=bench.domain.describe(stimuli, row),
-                    first_proportion=float(other[row, -1]),
-                    second_proportion=float(own[row, -1]),
+                    first_proportion=float(other[row, option]),
+                    second_proportion=float(own[row, option]),
                 )
             )
     return Compared(
