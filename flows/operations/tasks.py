@@ -184,7 +184,9 @@ def _task_of_responses(name: str, data: Path, columns: Mapping[str, Any]) -> str
             "without --data makes a template."
         )
     lines = [
-        f"# The task of {data.name}. Check labels, units and kinds, and what everybody prefers (better).",
+        _comment(
+            f"The task of {data.name}. Check labels, units and kinds, and what everybody prefers (better)."
+        ),
         f'name = "{name}"',
         'question = "Which one do you choose?"',
         f"options = [{', '.join(map(json.dumps, menu.options))}]",
@@ -193,11 +195,11 @@ def _task_of_responses(name: str, data: Path, columns: Mapping[str, Any]) -> str
         f"# Kinds of attributes: {', '.join(MEANINGS)}.",
     ]
     if menu.none_in_words:
-        lines += [f"# {menu.none_in_words.removeprefix('. ')}.", ""]
+        lines += [_comment(f"{menu.none_in_words.removeprefix('. ')}."), ""]
     for attribute, own in menu.attributes.items():
         kind, levels = levels_in_toml(own)
         if not kind:
-            lines += [f"# {attribute} has one value in all rows, and is left out.", ""]
+            lines += [_comment(f"{attribute} has one value in all rows, and is left out."), ""]
             continue
         lines += [
             f"[attributes.{_attribute_name(attribute)}]",
@@ -212,6 +214,11 @@ def _task_of_responses(name: str, data: Path, columns: Mapping[str, Any]) -> str
     text = "\n".join(lines)
     read_task(text)
     return text
+
+
+def _comment(words: str) -> str:
+    """A comment of one line, whatever a file holds."""
+    return f"# {' '.join(words.split())}"
 
 
 def _attribute_name(words: str) -> str:

@@ -84,7 +84,7 @@ class TheoryLabel:
 
     @property
     def full(self) -> str:
-        """Tag and name for figures whose rows have room for two lines."""
+        """Tag and name for figures whose rows have room for several lines."""
         return shortened(f"{self.tag} {self.name}", 72)
 
 

@@ -25,6 +25,7 @@ from lakatos.flows.commands.main import app
 from lakatos.flows.operations.tasks import (
     NEW_TASK,
     _attribute_name,
+    _comment,
     examine_task,
     files_with_tasks,
     new_task,
@@ -207,6 +208,10 @@ def test_a_declaration_is_written_from_the_options_and_attributes_of_a_file(tmp_
 )
 def test_attributes_have_names_that_theories_can_use(words: str, name: str) -> None:
     assert _attribute_name(words) == name
+
+
+def test_text_of_a_file_stays_within_a_comment_of_a_declaration() -> None:
+    assert _comment('none\n[space]\nname = "other"') == '# none [space] name = "other"'
 
 
 def test_a_train_beside_a_bus_is_an_option_and_constant_attributes_are_left_out(
