@@ -118,7 +118,7 @@ def load_atlas(folder: Path = STUDIES) -> dict[str, CampaignConfig]:
         study.name: study.model_copy(
             update={
                 "memory": study.memory.model_copy(update={"winners": False}),
-                "validation": study.validation.model_copy(update={"company": False}),
+                "validation": study.validation.model_copy(update={"comparison_models": False}),
             }
         )
         for study in studies
@@ -176,12 +176,12 @@ def open_and_sealed(config: CampaignConfig, data: Path | None) -> tuple[list[Tri
     source = ArchivalParticipants(
         archive_trials(config, data),
         sealed_share=hidden.sealed_share,
-        sealed_people=hidden.sealed_people,
+        sealed_participants=hidden.sealed_participants,
         seed=config.seed,
         identify=lambda stimuli: identities(domain, without_condition(stimuli)),
         sequential=domain.sequential,
     )
-    return source.open(), [*source.sealed(), *source.sealed_people()]
+    return source.open(), [*source.sealed(), *source.sealed_participants()]
 
 
 def measure(named: NamedTheory, config: CampaignConfig, data: Path | None) -> NamedTheory:

@@ -69,7 +69,7 @@ source = "web"
 checks = {checks}
 
 [validation]
-company = false
+comparison_models = false
 
 [stop]
 cycles = 2

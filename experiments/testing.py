@@ -202,7 +202,7 @@ class ParticipantSourceContract:
     ) -> None:
         assert (source.n_answers > 0) == source.profile.is_archive == bool(design.archive)
         assert 0 <= source.n_open <= source.n_answers
-        sealed = [*source.sealed(), *source.sealed_people()]
+        sealed = [*source.sealed(), *source.sealed_participants()]
         assert (not sealed) or source.n_open < source.n_answers
 
     def test_says_what_brings_its_responses(self, source: ListedSource) -> None:

@@ -163,7 +163,7 @@ def study_of_fold(settings: CampaignConfig, fold: int) -> CampaignConfig:
         "name": f"{settings.name[:50]}-fold-{fold + 1}",
         "seed": settings.seed * 1000 + fold + 1,
     }
-    value["validation"] |= {"folds": 0, "sealed_share": 0.0, "sealed_people": 0.0}
+    value["validation"] |= {"folds": 0, "sealed_share": 0.0, "sealed_participants": 0.0}
     # What one fold found was fitted to the trials that another one seals.
     value["memory"] = {**value.get("memory", {}), "winners": False}
     return CampaignConfig.model_validate(value)

@@ -23,6 +23,10 @@ from pathlib import Path
 from typing import ClassVar
 
 
+class FormerNameWarning(UserWarning):
+    """A study uses a former name; the message states the present one, and the command line prints it plainly."""
+
+
 class FlowError(Exception):
     """Root of all errors of this package; the command line prints the message and ends with ``exit_code``."""
 

@@ -38,7 +38,7 @@ TINY = {
     "design": {"trials": 6, "refused": "cover"},
     "participants": {"source": "archival", "archive": "allais"},
     "stop": {"cycles": 1, "least_cycles": 1},
-    "validation": {"sealed_share": 0.3, "company": False},
+    "validation": {"sealed_share": 0.3, "comparison_models": False},
 }
 
 

@@ -49,7 +49,7 @@ N_STUDIES = 12
 """Chains of each kind of task that are read as studies."""
 N_RUNS = 3
 """Chains of each kind of task of which both forms are run."""
-SMALL = {"theories": {"candidates": 2}, "validation": {"company": False}}
+SMALL = {"theories": {"candidates": 2}, "validation": {"comparison_models": False}}
 
 
 def what_differs(plain: PeoplesAnswers, changed: PeoplesAnswers) -> str:

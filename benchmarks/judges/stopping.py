@@ -92,7 +92,7 @@ def study(domain: str, rule: str, seed: int) -> CampaignConfig:
                 "least_cycles": N_EXPERIMENTS,
                 "patience": N_EXPERIMENTS,
             },
-            "validation": {"company": False},
+            "validation": {"comparison_models": False},
         },
         f"{rule}, seed {seed}",
     )

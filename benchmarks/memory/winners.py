@@ -147,7 +147,7 @@ def study(domain: str, number: int, arm: str) -> CampaignConfig:
                 "program": family.grammar.write(hidden_rule(domain, number, common), "hidden"),
             },
             "stop": {"cycles": CYCLES, "least_cycles": CYCLES, "patience": CYCLES},
-            "validation": {"company": False},
+            "validation": {"comparison_models": False},
             "memory": {"winners": takes},
         },
         domain,

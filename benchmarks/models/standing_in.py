@@ -58,12 +58,12 @@ def study(seed: int, base_url: str, *, archive: str | None = None) -> dict[str, 
             "advocates": ["language_model"] if base_url else ["grammar", "induction"],
         },
         "stop": {"cycles": CYCLES, "least_cycles": CYCLES},
-        "validation": {"company": False},
+        "validation": {"comparison_models": False},
         "memory": {"winners": False},
         **(ARCHIVES[archive] if archive else _hidden(seed)),
     }
     if archive:
-        value["validation"] = {"company": False, "sealed_share": 0.2}
+        value["validation"] = {"comparison_models": False, "sealed_share": 0.2}
     if base_url:
         value["models"] = {"mind": {"base_url": base_url, "model": "bridge", "timeout_s": 600.0}}
         value["roles"] = {"reviser": "mind", "lenses": ["residual"], "max_tokens": 3000}

@@ -119,10 +119,10 @@ def held_out(selection: str, data: Path) -> list[Trials]:
             trials,
             sequential=domain.sequential,
             sealed_share=hidden.sealed_share,
-            sealed_people=hidden.sealed_people,
+            sealed_participants=hidden.sealed_participants,
             seed=config.seed,
         )
-        trials = tuple(source.sealed() if domain.sequential else source.sealed_people())
+        trials = tuple(source.sealed() if domain.sequential else source.sealed_participants())
     return _drawn(trials)
 
 

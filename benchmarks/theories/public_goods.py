@@ -60,7 +60,7 @@ def some_people(trials: Trials, n_most: int, rng: np.random.Generator) -> Trials
 def open_trials(source: ArchivalParticipants) -> list[Trials]:
     """Answers of everybody who is not in a sealed group."""
     hidden = {
-        item.experiment: set(item.attributes["playing_group"]) for item in source.sealed_people()
+        item.experiment: set(item.attributes["playing_group"]) for item in source.sealed_participants()
     }
     return [
         item.of_people(~np.isin(item.attributes["playing_group"], list(hidden[name])))
@@ -99,9 +99,9 @@ def main() -> None:
     given = parser.parse_args()
     begun, rng = time.process_time(), np.random.default_rng(1)
     experiments = load_archive("publicgoods_alsobay2025", given.data)
-    source = ArchivalParticipants(experiments, sealed_people=0.2, seed=1)
+    source = ArchivalParticipants(experiments, sealed_participants=0.2, seed=1)
     taught = [some_people(item, given.people, rng) for item in open_trials(source)]
-    tried = [some_people(item, given.sealed, rng) for item in source.sealed_people()]
+    tried = [some_people(item, given.sealed, rng) for item in source.sealed_participants()]
     family = FAMILIES["public_goods"]
     programs = {name: family.program(name) for name in family.seeds}
     several = family.grammar.write(SEVERAL, "Several motives")

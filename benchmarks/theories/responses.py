@@ -91,7 +91,7 @@ def study(name: str, seed: int) -> dict[str, Any]:
         },
         "participants": {"source": "simulated", "program": rule.program},
         "stop": {"cycles": 3, "least_cycles": 3},
-        "validation": {"company": False},
+        "validation": {"comparison_models": False},
     }
 
 

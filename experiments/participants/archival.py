@@ -56,7 +56,7 @@ class ArchivalParticipants(ListedSource):
         trials: Sequence[Trials],
         *,
         sealed_share: float = 0.0,
-        sealed_people: float = 0.0,
+        sealed_participants: float = 0.0,
         seed: int = 0,
         sealed_rows: Mapping[str, Sequence[int]] | None = None,
         identify: Callable[[Stimuli], Sequence[bytes]] | None = None,
@@ -68,7 +68,7 @@ class ArchivalParticipants(ListedSource):
             trials: Archived experiments, each with a name of its own.
             sealed_share: Share of all distinct trials that are sealed, spread evenly over the experiments. Trials that
                 are equal in several experiments are sealed in all of them or in none.
-            sealed_people: Share of each experiment's people all of whose responses are sealed; where people have an
+            sealed_participants: Share of each experiment's people all of whose responses are sealed; where people have an
                 attribute ``playing_group``, of its groups, since those who play together tell of each other.
             seed: Chooses the sealed trials and people, and the people where a design asks for fewer than there are.
             sealed_rows: Rows of the stimuli to seal by experiment, exactly these, instead of a share.
@@ -87,19 +87,19 @@ class ArchivalParticipants(ListedSource):
             )
         self.seed, self.sequential = seed, sequential
         self._answered = {name: _answered(item) for name, item in self.trials.items()}
-        self._sealed_people = {
+        self._sealed_participants = {
             name: np.zeros(len(answered), dtype=bool) for name, answered in self._answered.items()
         }
         if sequential and sealed_rows is None:
-            sealed_share, sealed_people = 0.0, sealed_share
-        if sealed_people and any(item.pooled for item in trials):
+            sealed_share, sealed_participants = 0.0, sealed_share
+        if sealed_participants and any(item.pooled for item in trials):
             raise SourceError(
-                f"sealed_people={sealed_people}: these responses do not identify participants, so that none can be "
+                f"sealed_participants={sealed_participants}: these responses do not identify participants, so that none can be "
                 "sealed. Seal trials instead, by sealed_share."
             )
-        for name, people in self._sealed_people.items():
+        for name, people in self._sealed_participants.items():
             rng = rng_of(seed, "sealed people", name)
-            people[:] = _draw_people(self.trials[name], sealed_people, rng)
+            people[:] = _draw_people(self.trials[name], sealed_participants, rng)
         if sealed_rows is None:
             self._sealed = _choose_sealed(
                 trials, sealed_share, seed, identify or (lambda stimuli: stimuli.keys)
@@ -107,7 +107,7 @@ class ArchivalParticipants(ListedSource):
         else:
             self._sealed = _given_sealed(self.trials, sealed_rows)
         self._unused = {
-            name: answered & ~self._sealed[name] & ~self._sealed_people[name][:, None]
+            name: answered & ~self._sealed[name] & ~self._sealed_participants[name][:, None]
             for name, answered in self._answered.items()
         }
         self.n_answers = sum(int(item.count.sum()) for item in trials)
@@ -163,7 +163,7 @@ class ArchivalParticipants(ListedSource):
 
     def _is_sealed(self, name: str) -> NDArray[np.bool_]:
         """``(n_participants, n_trials)`` whether a response is sealed."""
-        return np.asarray(self._sealed[name] | self._sealed_people[name][:, None])
+        return np.asarray(self._sealed[name] | self._sealed_participants[name][:, None])
 
     def recruit(self, preregistration: Preregistration, design: Design, key: Digest) -> Recruitment:
         """Release the responses to ``design``; see `ParticipantSource`."""
@@ -200,7 +200,7 @@ class ArchivalParticipants(ListedSource):
             identify=lambda stimuli: identities(study.domain, without_condition(stimuli)),
             sequential=study.domain.sequential,
             sealed_share=study.validation["sealed_share"],
-            sealed_people=study.validation["sealed_people"],
+            sealed_participants=study.validation["sealed_participants"],
             seed=study.seed,
             sealed_rows=study.sealed_rows,
         )
@@ -257,13 +257,13 @@ class ArchivalParticipants(ListedSource):
         people = self._people(0)
         return self._hidden({name: rows & people[name] for name, rows in self._sealed.items()})
 
-    def sealed_people(self) -> Sequence[Trials]:
+    def sealed_participants(self) -> Sequence[Trials]:
         """All responses of the sealed people; nobody's where trials are steps, whose people `sealed` tells."""
         return [] if self.sequential else self._hidden(self._people(1))
 
     def _people(self, sealed: int) -> dict[str, NDArray[np.bool_]]:
         """``(n_participants, 1)`` whether somebody is sealed, or is not."""
-        return {name: (own == sealed)[:, None] for name, own in self._sealed_people.items()}
+        return {name: (own == sealed)[:, None] for name, own in self._sealed_participants.items()}
 
     def _hidden(self, wanted: Mapping[str, NDArray[np.bool_]]) -> list[Trials]:
         """The responses at ``wanted``, by experiment; of those that have any."""

@@ -15,7 +15,7 @@ MISSING_IN_SCHEDULE: Final = (
 PAGE_KEYS: Final = frozenset({"language", "checks", "most_attempts", "texts"})
 """Settings of the page that mean something to a model."""
 TIME_RULES: Final = frozenset(
-    {"median_time_below_ms", "impossible_times_above", "fast_answers_above", "fast_answer_ms"}
+    {"median_time_below_ms", "impossible_times_above", "fast_responses_above", "fast_response_ms"}
 )
 """Exclusions by response times, which a model does not have."""
 

@@ -145,7 +145,7 @@ class ParticipantSource(ABC):
         """Responses to trials that are sealed until the verdict."""
         return ()
 
-    def sealed_people(self) -> Sequence[Trials]:
+    def sealed_participants(self) -> Sequence[Trials]:
         """All responses of participants who are sealed until the verdict."""
         return ()
 

@@ -19,6 +19,7 @@ check_packages()
 
 from lakatos.flows.commands.ending import run_command  # noqa: E402
 from lakatos.flows.commands.lazy import LazyGroup, Noun, mounted  # noqa: E402
+from lakatos.flows.errors import FormerNameWarning  # noqa: E402
 from lakatos.flows.operations.carry import tether  # noqa: E402
 from lakatos.traces.wording import printable  # noqa: E402
 
@@ -294,7 +295,7 @@ def say_warnings_plainly() -> None:
         file: TextIO | None = None,
         line: str | None = None,
     ) -> None:
-        if Path(filename).resolve().parent == here:
+        if issubclass(category, FormerNameWarning) or Path(filename).resolve().parent == here:
             print(f"lakatos: {printable(str(message))}", file=file or sys.stderr)
         else:
             as_usual(message, category, filename, lineno, file, line)

@@ -475,7 +475,7 @@ def _limits(
                 item.person,
                 datetime.fromtimestamp(item.since, UTC) + timedelta(days=days),
             )
-    if config.privacy.answers_days:
+    if config.privacy.responses_days:
         untaken = {batch.digest for batch in trace.inbox.pending()}
         waiting = [(answers["person"], batch.delivered_utc) for batch, answers in _batches(trace)
                    if batch.digest in untaken]  # fmt: skip
@@ -484,7 +484,7 @@ def _limits(
                 yield (
                     "answers",
                     person,
-                    datetime.fromisoformat(since) + timedelta(days=config.privacy.answers_days),
+                    datetime.fromisoformat(since) + timedelta(days=config.privacy.responses_days),
                 )
 
 

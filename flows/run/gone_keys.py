@@ -1,8 +1,11 @@
-"""Keys of a study that earlier versions had: refused in a study file, passed over in the journals of their time."""
+"""Keys of a study that earlier versions had: renamed ones are read, others refused in files, passed over in journals.
+
+A study keeps the former names where its identity is computed, because all random numbers of a run follow from it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from lakatos.theories.discovery.roles.lens import LENSES
@@ -36,7 +39,7 @@ GONE: dict[str, dict[str, tuple[Any, str]]] = {
         ),
         "refining": (
             10.0,
-            "candidates are not refined any more, and people are asked where the judges' odds are worth judges.asking",
+            "candidates are not refined any more, and participants test one whose odds are worth judges.testing_cost",
         ),
     },
     "models": {
@@ -61,8 +64,53 @@ GONE: dict[str, dict[str, tuple[Any, str]]] = {
 }
 """Keys of earlier versions by section, with the value that asks for nothing that is gone, and what became of them."""
 
+RENAMED: dict[str, dict[str, str]] = {
+    "exclusions": {
+        "fast_answers_above": "fast_responses_above",
+        "fast_answer_ms": "fast_response_ms",
+        "missing_answers_above": "missing_responses_above",
+    },
+    "judges": {"asking": "testing_cost"},
+    "privacy": {"answers_days": "responses_days"},
+    "validation": {"company": "comparison_models", "sealed_people": "sealed_participants"},
+}
+"""Present names of keys by section and former name."""
+
 SEVERAL_MODELS = ("arbiter", "reviser", "advocate", "auditor")
 """Roles for which earlier versions chose among several models."""
+
+
+def with_present_names(study: Any, renamed: Callable[[str], object] = lambda line: None) -> Any:
+    """A study with the present names of its keys; ``renamed`` receives one sentence for each former name.
+
+    Raises:
+        ValueError: A key stands there under both of its names.
+    """
+    if not isinstance(study, Mapping):
+        return study
+    found = dict(study)
+    for section, names in RENAMED.items():
+        given = found.get(section)
+        if not isinstance(given, Mapping) or not names.keys() & given.keys():
+            continue
+        for former in names.keys() & given.keys():
+            if names[former] in given:
+                raise ValueError(
+                    f"{section}.{former} is the former name of {section}.{names[former]}; remove one of the two"
+                )
+            renamed(f"The key {section}.{former} is now called {section}.{names[former]}.")
+        found[section] = {names.get(key, key): value for key, value in given.items()}
+    return found
+
+
+def with_former_names(study: dict[str, Any]) -> dict[str, Any]:
+    """A study with the names that its keys had first, by which runs are identified."""
+    found = dict(study)
+    for section, names in RENAMED.items():
+        if section in found:
+            former = {present: name for name, present in names.items()}
+            found[section] = {former.get(key, key): item for key, item in found[section].items()}
+    return found
 
 
 def refuse_gone_keys(study: Mapping[str, Any]) -> None:

@@ -46,7 +46,7 @@ class JudgesConfig(FrozenPart):
     before."""
     rescore_share: float = Field(RESCORE_SHARE, ge=0, le=1)
     """Maximum share of all verdicts spent on judging again what a displaced judge had judged."""
-    asking: float = Field(COST, gt=0)
+    testing_cost: float = Field(COST, gt=0)
     """Cost of testing a successor on participants, if finding a better theory is worth 100; at 50,
     even odds just suffice. Set it by what your participants cost, because no data determine what a
     theory is worth to you."""

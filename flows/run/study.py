@@ -7,6 +7,7 @@ editors and stands in ``studies/schema.json``.
 from __future__ import annotations
 
 import difflib
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from types import UnionType
@@ -38,8 +39,13 @@ from lakatos.experiments.planning.settings import DesignConfig
 from lakatos.experiments.proposal import are_forbidden, check_proposal, costs_of
 from lakatos.experiments.task import Domain, Stimuli
 from lakatos.experiments.task_file import TaskFile
-from lakatos.flows.errors import StudyError
-from lakatos.flows.run.gone_keys import refuse_gone_keys, without_gone_keys
+from lakatos.flows.errors import FormerNameWarning, StudyError
+from lakatos.flows.run.gone_keys import (
+    refuse_gone_keys,
+    with_former_names,
+    with_present_names,
+    without_gone_keys,
+)
 from lakatos.flows.run.judge_settings import JudgesConfig, MemoryConfig
 from lakatos.flows.run.model_settings import (
     Budget,
@@ -115,6 +121,11 @@ class CampaignConfig(ConfigSection):
     judges: JudgesConfig = JudgesConfig()
     memory: MemoryConfig = MemoryConfig()
 
+    @model_validator(mode="before")
+    @classmethod
+    def _with_present_names(cls, value: Any) -> Any:
+        return with_present_names(value)
+
     @field_validator("design", mode="before")
     @classmethod
     def _without_keys_that_went(cls, design: Any) -> Any:
@@ -168,7 +179,7 @@ class CampaignConfig(ConfigSection):
             value["domain_file"]["file"] = f"task{Path(self.domain_file.file).suffix}"
         if self.judges.anchor:
             value["judges"]["anchor"] = anchor_name(Path(self.judges.anchor))
-        return value
+        return with_former_names(value)
 
     @property
     def conditions(self) -> tuple[str, ...]:
@@ -283,8 +294,8 @@ class CampaignConfig(ConfigSection):
                     )
         can_miss = self.page.limits_time or timed_task(domain_of(self)) is not None
         may_miss = self.source.origin == LANGUAGE_MODEL or (self.source.on_page and can_miss)
-        if _set(self.exclusions, "missing_answers_above") and not may_miss:
-            only = only_for("exclusions.missing_answers_above", [LANGUAGE_MODEL], people.source)
+        if _set(self.exclusions, "missing_responses_above") and not may_miss:
+            only = only_for("exclusions.missing_responses_above", [LANGUAGE_MODEL], people.source)
             raise ValueError(f"{only}; or limit the time of a decision (page.timeout_ms)")
         return self
 
@@ -419,7 +430,7 @@ class CampaignConfig(ConfigSection):
 
     def _open_only(self) -> None:
         hidden = self.validation
-        if hidden.sealed_share or hidden.sealed_people or hidden.folds:
+        if hidden.sealed_share or hidden.sealed_participants or hidden.folds:
             raise ValueError("sealed trials, sealed people and folds need an archival source")
 
 
@@ -598,6 +609,7 @@ def _read(study: Path, name: str, key: str) -> str:
 def parse_study(value: dict[str, Any], where: str) -> CampaignConfig:
     """Check a study given as plain values; ``where`` names it in errors."""
     try:
+        value = with_present_names(value, _renamed)
         refuse_gone_keys(value)
     except ValueError as error:
         raise StudyError(f"the study {where}: {error}.") from None
@@ -607,6 +619,10 @@ def parse_study(value: dict[str, Any], where: str) -> CampaignConfig:
         first = error.errors()[0]
         text = _explain(first)
         raise StudyError(f"the study {where}: {text}{'' if text.endswith('?') else '.'}") from None
+
+
+def _renamed(line: str) -> None:
+    warnings.warn(line, FormerNameWarning, stacklevel=4)
 
 
 def _explain(error: Any) -> str:

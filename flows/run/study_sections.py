@@ -314,9 +314,9 @@ class ExclusionsConfig(ConfigSection):
     differ between browser and server by more than ``clocks_differ_ms``."""
     clocks_differ_ms: float = Field(CLOCKS_DIFFER_MS, gt=0)
     """Tolerated difference between the two clocks, in ms."""
-    fast_answers_above: float | None = Field(None, ge=0, lt=1)
-    """Exclude participants with a larger share of responses faster than ``fast_answer_ms``."""
-    fast_answer_ms: float = Field(200.0, gt=0)
+    fast_responses_above: float | None = Field(None, ge=0, lt=1)
+    """Exclude participants with a larger share of responses faster than ``fast_response_ms``."""
+    fast_response_ms: float = Field(200.0, gt=0)
     """Limit of a fast response, in ms."""
     one_side_above: float | None = Field(None, gt=0, lt=1)
     """Exclude participants who chose one side in a larger share of their responses."""
@@ -334,7 +334,7 @@ class ExclusionsConfig(ConfigSection):
     ``partial_share`` of the trials."""
     partial_share: float = Field(0.5, ge=0, le=1)
     """Minimum share of completed trials."""
-    missing_answers_above: float | None = Field(None, ge=0, lt=1)
+    missing_responses_above: float | None = Field(None, ge=0, lt=1)
     """Exclude participants who missed a larger share of trials with a time limit, and sessions of a
     language model with so many missing responses."""
     replacements: int = Field(0, ge=0, le=MOST_COUNTED)
@@ -362,8 +362,8 @@ class ExclusionsConfig(ConfigSection):
             found.append(ImpossibleTimes(self.impossible_times_above))
         if self.clocks_disagree_above is not None:
             found.append(ClocksDisagree(self.clocks_differ_ms, self.clocks_disagree_above))
-        if self.fast_answers_above is not None:
-            found.append(FastAnswers(self.fast_answer_ms, self.fast_answers_above))
+        if self.fast_responses_above is not None:
+            found.append(FastAnswers(self.fast_response_ms, self.fast_responses_above))
         if self.one_side_above is not None:
             found.append(OneKey(self.one_side_above))
         if self.alternation_above is not None:
@@ -372,8 +372,8 @@ class ExclusionsConfig(ConfigSection):
             found.append(FailedChecks(self.failed_checks_above))
         if self.comprehension_attempts_above is not None:
             found.append(ComprehensionAttempts(self.comprehension_attempts_above))
-        if self.missing_answers_above is not None:
-            found.append(MissingAnswers(self.missing_answers_above))
+        if self.missing_responses_above is not None:
+            found.append(MissingAnswers(self.missing_responses_above))
         return tuple(found)
 
     @property
@@ -422,7 +422,7 @@ class PrivacyConfig(ConfigSection):
     identifiers_days: int = Field(0, ge=0, le=MOST_COUNTED)
     """Days after a participant's responses arrived until sessions of the page, identifiers of
     recruitment services and batches in the inbox are erased; 0 for no limit."""
-    answers_days: int = Field(0, ge=0, le=MOST_COUNTED)
+    responses_days: int = Field(0, ge=0, le=MOST_COUNTED)
     """Days until the responses themselves are erased, as after a withdrawal; 0 for no limit."""
 
 
@@ -474,12 +474,12 @@ class ValidationConfig(ConfigSection):
     sealed_share: float = Field(0.0, ge=0, lt=1)
     """Archival: share of distinct trials sealed until the verdict; in learning tasks, of
     participants."""
-    sealed_people: float = Field(0.0, ge=0, lt=1)
+    sealed_participants: float = Field(0.0, ge=0, lt=1)
     """Archival: share of each experiment's participants whose responses are all sealed until the
     verdict; of groups, if participants have the attribute ``playing_group``."""
     folds: int = Field(0, ge=0, le=MOST_COUNTED)
     """Archival: run the whole loop once for each fold of trials, each sealed in turn."""
-    company: bool = True
+    comparison_models: bool = True
     """Whether the rivals are compared at the verdict with all published theories of the domain and
     with generic learners."""
     groups: str = ""

@@ -32,7 +32,7 @@ STUDY: dict[str, Any] = {
     "design": {"trials": 16, "participants": 30, "candidates": 60, "power": 0.6},
     "participants": {"source": "simulated", "theory": "weighted_additive"},
     "stop": {"cycles": 2, "least_cycles": 2},
-    "validation": {"company": False},
+    "validation": {"comparison_models": False},
     "memory": {"winners": False},
 }
 

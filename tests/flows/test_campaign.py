@@ -407,7 +407,7 @@ def test_a_campaign_on_four_options_counts_every_one_of_them(tmp_path: Path) -> 
         design={"trials": 10, "participants": 20, "candidates": 30, "power": 0.5},
         participants={"source": "simulated", "theory": "satisficing"},
         stop={"cycles": 1, "least_cycles": 1},
-        validation={"company": True},
+        validation={"comparison_models": True},
     )
     run_study(study, tmp_path / "offers", n_workers=1)
     state, trace = read_state(tmp_path / "offers")

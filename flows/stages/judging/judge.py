@@ -65,7 +65,7 @@ async def judge(run: Run, cycle: int, found: Recorded[SearchFinished]) -> list[R
             decide(
                 verdict,
                 by_digest[name].digest,
-                run.config.judges.asking,
+                run.config.judges.testing_cost,
                 has_place=name in placed,
             ),
             name="decide",

@@ -39,7 +39,7 @@ from lakatos.traces.step import Recorded, StepContext
 @task(name="open_sealed")
 async def open_sealed(run: Run) -> Recorded[SealedOpened] | None:
     """Open the sealed responses of an archive, once the loop has ended."""
-    trials, people = list(run.source.sealed()), list(run.source.sealed_people())
+    trials, people = list(run.source.sealed()), list(run.source.sealed_participants())
     if not trials and not people:
         return None
 
@@ -119,7 +119,7 @@ async def measure_completeness(run: Run) -> Recorded[CompletenessMeasured] | Non
     Returns:
         What was found, or None where the study asks for no company.
     """
-    if not run.config.validation.company:
+    if not run.config.validation.comparison_models:
         return None
     names = [line.theory for line in run.state.board().standings]
     inputs = [item.digest for item in run.state.experiments.collected.values()]

@@ -118,8 +118,8 @@ def test_published_gifts_are_read_and_whole_groups_are_sealed(data_folder, requi
         later = trials.stimuli["round"][trials.trial] > 1
         gift = trials.response[later] / 20
         assert np.corrcoef(gift, trials.stimuli["own"][trials.trial][later])[0, 1] > 0.5
-    source = ArchivalParticipants(experiments, sealed_people=0.2, seed=1)
-    for hidden in source.sealed_people():
+    source = ArchivalParticipants(experiments, sealed_participants=0.2, seed=1)
+    for hidden in source.sealed_participants():
         groups = set(hidden.attributes["playing_group"])
         (whole,) = (item for item in experiments if item.experiment == hidden.experiment)
         assert (

@@ -344,12 +344,12 @@ class TestSealed:
 class TestSealedPeople:
     def source(self, share: float = 0.4) -> ArchivalParticipants:
         return ArchivalParticipants(
-            [archive(n_people=5, n_trials=10)], sealed_share=0.2, sealed_people=share, seed=3
+            [archive(n_people=5, n_trials=10)], sealed_share=0.2, sealed_participants=share, seed=3
         )
 
     def test_every_answer_is_open_or_sealed_once(self):
         source = self.source()
-        (trials,), (people,) = source.sealed(), source.sealed_people()
+        (trials,), (people,) = source.sealed(), source.sealed_participants()
         assert trials.n_participants == 3
         assert len(trials.stimuli) == 2
         assert people.n_participants == 2
@@ -362,17 +362,19 @@ class TestSealedPeople:
 
     def test_without_a_share_nobody_is_sealed(self):
         source = self.source(0.0)
-        assert not source.sealed_people()
+        assert not source.sealed_participants()
         assert source.sealed()[0].n_participants == 5
 
     def test_people_who_cannot_be_told_apart_cannot_be_sealed(self):
         with pytest.raises(SourceError, match="do not identify participants"):
-            ArchivalParticipants([pooled()], sealed_people=0.2)
+            ArchivalParticipants([pooled()], sealed_participants=0.2)
 
     def test_those_who_played_together_are_sealed_together(self):
         groups = np.repeat([7.0, 3.0, 5.0, 9.0], 3)
         played = replace(archive(n_people=12), attributes={"playing_group": groups})
-        (people,) = ArchivalParticipants([played], sealed_people=0.5, seed=3).sealed_people()
+        (people,) = ArchivalParticipants(
+            [played], sealed_participants=0.5, seed=3
+        ).sealed_participants()
         numbers, sizes = np.unique(people.attributes["playing_group"], return_counts=True)
         assert len(numbers) == 2
         assert sizes.tolist() == [3, 3]

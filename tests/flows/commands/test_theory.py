@@ -26,7 +26,7 @@ def outcome(people: pd.DataFrame, tmp_path_factory: pytest.TempPathFactory) -> l
         folder / "answers.csv",
         columns={"attributes": ["group"]},
         cycles=1,
-        change={"theories": {"candidates": 2}, "validation": {"company": False}},
+        change={"theories": {"candidates": 2}, "validation": {"comparison_models": False}},
         runs=folder / "runs",
         n_workers=1,
     )

@@ -75,7 +75,7 @@ def quick(study: Path, seeds: str) -> Path:
     )
     text = re.sub(r"(candidates|successors) = \d+", r"\1 = 0", text)
     text = re.sub(r"\ncycles = \d+\nleast_cycles = \d+", "\ncycles = 1\nleast_cycles = 1", text)
-    study.write_text(text + "company = false\n", encoding="utf-8")
+    study.write_text(text + "comparison_models = false\n", encoding="utf-8")
     return study
 
 

@@ -184,7 +184,7 @@ def test_the_leader_of_a_run_on_a_declared_task_travels_to_other_answers_of_it(t
         gift_answers(tmp_path / name, seed)
     outcome = lakatos.explain(
         tmp_path / "here" / "answers.csv", domain=str(tmp_path / "here" / "gifts.toml"), cycles=1,
-        change={"theories": {"candidates": 2}, "validation": {"company": False}},
+        change={"theories": {"candidates": 2}, "validation": {"comparison_models": False}},
         runs=tmp_path / "runs", n_workers=1,
     )  # fmt: skip
     words = [

@@ -94,7 +94,7 @@ def pried(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Prying]:
                 },
                 "design": {"trials": 4, "refused": "cover", "power": 0.05},
                 "participants": {"source": "archival", "archive": "allais"},
-                "validation": {"company": False, "sealed_share": 0.3}, "memory": {"winners": False},
+                "validation": {"comparison_models": False, "sealed_share": 0.3}, "memory": {"winners": False},
                 "stop": {"cycles": 2, "least_cycles": 2},
                 "models": {"writer": {"base_url": served.base_url, "model": served.model}},
                 "roles": {

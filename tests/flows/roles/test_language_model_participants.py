@@ -316,7 +316,7 @@ def test_answers_that_a_misbehaving_model_does_not_give_are_missing_by_the_prere
     misbehaving = LARGE.model_copy(
         update={"misbehaviour": ServerMisbehaviour(rates=FAULTS, seed=5, retry_after_s=0)}
     )
-    rules = {"missing_answers_above": 0.4, "replacements": 4}
+    rules = {"missing_responses_above": 0.4, "replacements": 4}
     study = {
         "design__participants": 8,
         "exclusions": rules,
@@ -426,7 +426,7 @@ def test_a_server_that_is_not_there_is_found_out_before_anything_else(tmp_path: 
             {"exclusions": {"median_time_below_ms": 300.0}},
             "exclusions.median_time_below_ms means nothing",
         ),
-        ({"privacy": {"answers_days": 3}}, "privacy means nothing"),
+        ({"privacy": {"responses_days": 3}}, "privacy means nothing"),
         ({"validation": {"sealed_share": 0.2}}, "need an archival source"),
     ],
 )
@@ -443,4 +443,4 @@ def test_what_a_study_cannot_say_of_a_model_that_takes_part_is_refused(
 
 def test_a_rule_for_missing_answers_means_nothing_for_people() -> None:
     with pytest.raises(StudyError, match="only where it is 'language_model'"):
-        small_study(exclusions={"missing_answers_above": 0.2})
+        small_study(exclusions={"missing_responses_above": 0.2})

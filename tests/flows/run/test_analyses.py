@@ -234,5 +234,5 @@ def archived(file: Path, seed: int):  # type: ignore[no-untyped-def]
         },
         design={"trials": 12, "participants": 12, "refused": "cover", "power": 0.5},
         stop={"cycles": 1, "least_cycles": 1},
-        validation={"company": False, "sealed_share": 0.25},
+        validation={"comparison_models": False, "sealed_share": 0.25},
     )

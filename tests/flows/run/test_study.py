@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from lakatos.domains import ARCHIVES, DOMAINS, FAMILIES
 from lakatos.experiments.outcomes import lacking_inputs
-from lakatos.flows.errors import StudyError
+from lakatos.flows.errors import FormerNameWarning, StudyError
 from lakatos.flows.operations.carry import read_study
+from lakatos.flows.run.gone_keys import RENAMED, with_former_names, with_present_names
 from lakatos.flows.run.source import archive_trials
 from lakatos.flows.run.study import CampaignConfig, json_schema, load_study, parse_study
 from lakatos.flows.run.study_sections import StopConfig
@@ -203,7 +204,7 @@ def test_studies_that_differ_have_different_digests():
             "space means nothing where the source is 'archival'",
         ),
         (
-            {"privacy": {"answers_days": 9}},
+            {"privacy": {"responses_days": 9}},
             "privacy means nothing where .*, only where it is 'web' or 'file'",
         ),
         (
@@ -224,8 +225,8 @@ def test_studies_that_differ_have_different_digests():
         ),
         ({"page": {"checks": -1}}, "page.checks: Input should be greater than or equal to 0"),
         (
-            {"privacy": {"answers_days": -1}},
-            "privacy.answers_days: Input should be greater than or equal to 0",
+            {"privacy": {"responses_days": -1}},
+            "privacy.responses_days: Input should be greater than or equal to 0",
         ),
         (
             {"participants__mechanisms": {"choise": ["logistic"]}},
@@ -379,6 +380,56 @@ def test_studies_in_journals_of_earlier_versions_are_read():
         del value[section]
     value["validation"]["fold"] = -1
     assert CampaignConfig.model_validate(value) == study
+
+
+FORMER_KEYS = [
+    ("exclusions", "fast_answers_above", "fast_responses_above", 0.2),
+    ("exclusions", "fast_answer_ms", "fast_response_ms", 150.0),
+    ("exclusions", "missing_answers_above", "missing_responses_above", 0.2),
+    ("judges", "asking", "testing_cost", 30.0),
+    ("privacy", "answers_days", "responses_days", 40),
+    ("validation", "company", "comparison_models", False),
+    ("validation", "sealed_people", "sealed_participants", 0.2),
+]
+
+
+def test_every_renamed_key_is_tried():
+    tried = {section: {} for section in RENAMED}
+    for section, former, present, _ in FORMER_KEYS:
+        tried[section][former] = present
+    assert tried == RENAMED
+
+
+@pytest.mark.parametrize(("section", "former", "present", "value"), FORMER_KEYS)
+def test_a_former_key_is_read_and_its_present_name_stated(section, former, present, value):
+    renamed = []
+    old = with_present_names({section: {former: value}, "name": "demo"}, renamed.append)
+    assert old == {section: {present: value}, "name": "demo"}
+    assert renamed == [f"The key {section}.{former} is now called {section}.{present}."]
+    assert with_former_names(old) == {section: {former: value}, "name": "demo"}
+
+
+def test_a_study_with_former_keys_is_the_same_study_with_one_warning_for_each():
+    old = changed(validation={"company": False}, judges={"asking": 30.0})
+    new = changed(validation={"comparison_models": False}, judges={"testing_cost": 30.0})
+    with pytest.warns(FormerNameWarning) as warned:
+        read = parse_study(old, "here")
+    assert len(warned) == 2
+    assert read == parse_study(new, "here") == CampaignConfig.model_validate(old)
+
+
+def test_the_identity_of_a_study_keeps_former_keys():
+    """Random numbers follow from the identity, so that runs of earlier versions stay what they were."""
+    own = parse_study(changed(judges={"testing_cost": 30.0}), "here").identity
+    assert own["judges"]["asking"] == 30
+    assert "testing_cost" not in own["judges"]
+    assert CampaignConfig.model_validate(own).judges.testing_cost == 30
+
+
+def test_a_key_under_both_of_its_names_is_refused():
+    both = changed(validation={"company": False, "comparison_models": False})
+    with pytest.raises(StudyError, match=r"former name of validation\.comparison_models; remove"):
+        parse_study(both, "here")
 
 
 def test_a_study_that_moves_trials_between_levels_is_refused_and_one_in_an_old_journal_is_read():

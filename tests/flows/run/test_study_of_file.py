@@ -23,7 +23,7 @@ def test_a_run_on_a_file_is_audited_without_the_file_and_branched_with_its_names
     kind = "declared: fairness"
     file = tmp_path / "shares.csv"
     KINDS[kind].draw(domain_of(kind), np.random.default_rng(1)).frame.to_csv(file, index=False)
-    small = {"theories": {"candidates": 2}, "validation": {"company": False}}
+    small = {"theories": {"candidates": 2}, "validation": {"comparison_models": False}}
     outcome = lakatos.explain(
         file, KINDS[kind].domain, cycles=1, change=small, runs=tmp_path / "runs", n_workers=1
     )

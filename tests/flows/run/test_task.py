@@ -54,7 +54,7 @@ theory = "weighted_adding"
 cycles = 1
 least_cycles = 1
 [validation]
-company = false
+comparison_models = false
 """
 TWO_NUMBERS = gifts(
     ('kind = "category"', 'kind = "rating"'), ('["plain", "red", "gold"]', '[1, 2, 3]\nbetter = "more"')

@@ -456,7 +456,7 @@ def test_people_are_found_by_what_a_service_calls_them_and_only_if_there_is_one(
 @pytest.mark.long
 def test_what_is_past_its_limit_is_shown_and_erased(tmp_path: Path) -> None:
     folder = tmp_path / "limits"
-    study = small_study(**{**ELSEWHERE, "privacy": {"identifiers_days": 10, "answers_days": 30}})
+    study = small_study(**{**ELSEWHERE, "privacy": {"identifiers_days": 10, "responses_days": 30}})
     assert isinstance(run_study(study, folder, n_workers=1), AnswersAwaited)
     import_answers(folder, answer_file(folder, tmp_path / "a.csv", people(range(12))))
     assert isinstance(resume_run(folder, n_workers=1), CampaignConcluded)
@@ -832,7 +832,7 @@ def test_no_limit_erases_the_only_copy_of_answers_or_the_key_of_those_who_are_le
     tmp_path: Path,
 ) -> None:
     folder = tmp_path / "limits"
-    study = small_study(**{**ELSEWHERE, "privacy": {"identifiers_days": 10, "answers_days": 30}})
+    study = small_study(**{**ELSEWHERE, "privacy": {"identifiers_days": 10, "responses_days": 30}})
     assert isinstance(run_study(study, folder, n_workers=1), AnswersAwaited)
     import_answers(folder, answer_file(folder, tmp_path / "a.csv", people(range(3))))
     assert isinstance(resume_run(folder, n_workers=1), AnswersAwaited)
@@ -853,7 +853,7 @@ def test_no_limit_erases_the_only_copy_of_answers_or_the_key_of_those_who_are_le
 @pytest.mark.slow
 def test_answers_that_no_pass_took_have_a_limit_too(tmp_path: Path) -> None:
     folder = tmp_path / "limits"
-    study = small_study(**{**ELSEWHERE, "privacy": {"answers_days": 30}})
+    study = small_study(**{**ELSEWHERE, "privacy": {"responses_days": 30}})
     assert isinstance(run_study(study, folder, n_workers=1), AnswersAwaited)
     import_answers(folder, answer_file(folder, tmp_path / "a.csv", people(range(2))))
     assert len(expire(folder, datetime.now(UTC) + timedelta(days=31))["answers"]) == 2

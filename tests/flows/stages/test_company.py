@@ -89,7 +89,7 @@ def test_two_theories_of_one_published_form_count_once() -> None:
 @pytest.mark.slow
 def test_a_campaign_measures_completeness_and_the_audit_computes_it_again(tmp_path: Path) -> None:
     study = small_study(
-        **QUICK, validation={"company": True}, stop={"cycles": 1, "least_cycles": 1}
+        **QUICK, validation={"comparison_models": True}, stop={"cycles": 1, "least_cycles": 1}
     )
     run_study(study, tmp_path / "run", n_workers=1)
     state, trace = read_state(tmp_path / "run")

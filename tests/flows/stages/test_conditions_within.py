@@ -73,7 +73,7 @@ STUDY: dict[str, Any] = {
     },
     "participants": {"source": "simulated", "program": hidden_program()},
     "stop": {"cycles": 2, "least_cycles": 2},
-    "validation": {"company": False, "effects": "condition"},
+    "validation": {"comparison_models": False, "effects": "condition"},
     "memory": {"winners": False},
 }  # fmt: skip
 

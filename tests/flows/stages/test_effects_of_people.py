@@ -47,7 +47,7 @@ stimulus = { amounts = ["ss_amount", "ll_amount"], delays_days = ["ss_delay", "l
 cycles = 1
 least_cycles = 1
 [validation]
-company = false
+comparison_models = false
 effects = "age"
 effect_size = 1.0
 [memory]

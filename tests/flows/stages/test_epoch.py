@@ -62,7 +62,7 @@ def evolved(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "panel": "evolving",
         "anchor": str(anchor_file(folder)),
         "first": 1,
-        "asking": 1e-6,  # people are asked about every successor, or chance decides whether there are outcomes
+        "testing_cost": 1e-6,  # people are asked about every successor, or chance decides whether there are outcomes
     }
     study = small_study(stop=CYCLES, judges=judges, participants=MANY_SIDED)
     run_study(study, folder / "evolved", n_workers=1)

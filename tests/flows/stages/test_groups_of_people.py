@@ -48,7 +48,7 @@ stimulus = { amounts = ["ss_amount", "ll_amount"], delays_days = ["ss_delay", "l
 cycles = 1
 least_cycles = 1
 [validation]
-company = false
+comparison_models = false
 groups = "GROUPS"
 [memory]
 winners = false

@@ -20,7 +20,7 @@ from tests.flows.test_folds import study
 @pytest.fixture(scope="module", name="sealed")
 def run_with_sealed_responses(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("runs") / "sealed"
-    run_study(study(company=False, sealed_share=0.25), folder, n_workers=1)
+    run_study(study(comparison_models=False, sealed_share=0.25), folder, n_workers=1)
     return folder
 
 
@@ -67,7 +67,7 @@ def test_an_audit_computes_it_again(sealed: Path) -> None:
 @pytest.mark.slow
 def test_without_sealed_responses_the_population_stays_that_of_the_verdict(tmp_path: Path) -> None:
     folder = tmp_path / "open"
-    run_study(study(company=False), folder, n_workers=1)
+    run_study(study(comparison_models=False), folder, n_workers=1)
     state, trace = read_state(folder)
     trace.close()
     assert state.theories.relearned is None

@@ -33,7 +33,7 @@ SECTIONS = {
     },
     "design": {"trials": 12, "refused": "cover"},
     "stop": {"cycles": 2, "least_cycles": 2},
-    "validation": {"company": False, "sealed_share": 0.2},
+    "validation": {"comparison_models": False, "sealed_share": 0.2},
 }  # fmt: skip
 
 

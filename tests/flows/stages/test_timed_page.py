@@ -47,11 +47,12 @@ STUDY: dict[str, Any] = {
     },
     "participants": {"source": "web"},
     "exclusions": {
-        "one_side_above": 0.9, "fast_answers_above": 0.3, "clocks_disagree_above": 0.2, "missing_answers_above": 0.4,
+        "one_side_above": 0.9, "fast_responses_above": 0.3, "clocks_disagree_above": 0.2,
+        "missing_responses_above": 0.4,
     },
     "page": {"access": "open", "checks": 0, "fixation_ms": 400.0, "timeout_ms": 3000.0, "keys": ["f", "j"]},
     "stop": {"cycles": 1, "least_cycles": 1},
-    "validation": {"company": False},
+    "validation": {"comparison_models": False},
     "memory": {"winners": False},
 }  # fmt: skip
 
@@ -255,7 +256,7 @@ def test_times_of_a_file_that_are_no_outcome_are_counted_when_they_come_in(tmp_p
             lines += [f"{person},1.1,{trial},{int(trial < 2)},{ms}" for ms in times]
     (tmp_path / "answers.csv").write_text("\n".join(lines) + "\n")
     said = CliRunner().invoke(app, ["data", "import", str(folder), str(tmp_path / "answers.csv")])
-    assert "experiment 1.1: 14 answers of 2 people" in said.output
+    assert "experiment 1.1: 14 responses of 2 participants" in said.output
     assert (
         "2 further responses are no outcome and do not count: 1 too early, 1 too late"
         in said.output
