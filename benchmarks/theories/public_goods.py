@@ -60,7 +60,8 @@ def some_people(trials: Trials, n_most: int, rng: np.random.Generator) -> Trials
 def open_trials(source: ArchivalParticipants) -> list[Trials]:
     """Answers of everybody who is not in a sealed group."""
     hidden = {
-        item.experiment: set(item.attributes["playing_group"]) for item in source.sealed_participants()
+        item.experiment: set(item.attributes["playing_group"])
+        for item in source.sealed_participants()
     }
     return [
         item.of_people(~np.isin(item.attributes["playing_group"], list(hidden[name])))

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 WEIGHT = "log odds from one end of the range to the other"
 LIMIT = 20.0
-"""Of weights in these units: five of their prior's standard deviations. The smallest spread of a population is a share
-of the range between the limits, so wide limits keep a population of equal participants from being found."""
+"""Limit of weights in these units: five of their prior's standard deviations."""
 FECHNER = "Fechner (1860), Elemente der Psychophysik"
 KEENEY = "Keeney & Raiffa (1976), Decisions with multiple objectives"
 DAWES = "Dawes (1979), American Psychologist 34, 571-582"

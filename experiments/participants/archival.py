@@ -68,8 +68,8 @@ class ArchivalParticipants(ListedSource):
             trials: Archived experiments, each with a name of its own.
             sealed_share: Share of all distinct trials that are sealed, spread evenly over the experiments. Trials that
                 are equal in several experiments are sealed in all of them or in none.
-            sealed_participants: Share of each experiment's people all of whose responses are sealed; where people have an
-                attribute ``playing_group``, of its groups, since those who play together tell of each other.
+            sealed_participants: Share of each experiment's participants all of whose responses are sealed; where they
+                have an attribute ``playing_group``, of its groups, since those who play together tell of each other.
             seed: Chooses the sealed trials and people, and the people where a design asks for fewer than there are.
             sealed_rows: Rows of the stimuli to seal by experiment, exactly these, instead of a share.
             identify: A key for every trial; trials with equal keys, such as mirror images, are sealed together. The
@@ -94,8 +94,8 @@ class ArchivalParticipants(ListedSource):
             sealed_share, sealed_participants = 0.0, sealed_share
         if sealed_participants and any(item.pooled for item in trials):
             raise SourceError(
-                f"sealed_participants={sealed_participants}: these responses do not identify participants, so that none can be "
-                "sealed. Seal trials instead, by sealed_share."
+                f"sealed_participants={sealed_participants}: these responses do not identify participants, so "
+                "that none can be sealed. Seal trials instead, by sealed_share."
             )
         for name, people in self._sealed_participants.items():
             rng = rng_of(seed, "sealed people", name)

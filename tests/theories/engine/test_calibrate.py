@@ -8,7 +8,7 @@ from scipy.special import ndtr
 
 from lakatos.experiments.task import Stimuli, Trials
 from lakatos.theories.engine.fitting.calibrate import calibrate, leave_groups_out
-from lakatos.theories.engine.fitting.normals import SMALLEST_SPREAD, most_likely_normals
+from lakatos.theories.engine.fitting.normals import FIRST_SPREAD, most_likely_normals
 from lakatos.theories.engine.fitting.pooled import explained_near_of_pooled, leave_one_out
 from lakatos.theories.engine.scoring.score import ExperimentEvidence, log_predictive
 from lakatos.theories.language.prior import Prior, parse_prior
@@ -240,6 +240,29 @@ def test_a_glance_at_a_theory_without_parameters_is_its_score():
     assert glanced == pytest.approx(-math.log(2))
 
 
+def test_equal_participants_are_found_equal_in_a_wide_range():
+    """Choices that follow the evidence strictly: the population must not be wider than the responses allow."""
+    rng = np.random.default_rng(5)
+    wide = parse_prior("k", {"prior": "normal", "mean": 0.0, "sd": 5.0, "low": -25.0, "high": 25.0})
+    shown = rng.uniform(-3, 3, 80)
+
+    def strict(parameters):
+        p = logistic(np.clip(20 * (parameters["k"][:, None] - shown), -30, 30))
+        return [np.stack([1 - p, p], axis=-1)]
+
+    p = strict({"k": np.array([0.5])})[0][0]
+    people = binomial_trials(rng.binomial(1, np.tile(p[:, 1], (40, 1))), 1)
+    found = calibrate({"k": wide}, [people], strict, n_draws=256, n_iterations=6)["k"]
+    assert found.center == pytest.approx(0.5, abs=0.02)
+    assert found.spread < 0.06  # a fiftieth of the range would be 1.0
+
+    def loss(parameters):
+        return -(people.count.mean(axis=0) * np.log(parameters)).sum(axis=-1).mean()
+
+    drawn = found.quantile((np.arange(200) + 0.5) / 200)
+    assert loss(strict({"k": drawn})[0].mean(axis=0)) - loss(p) < 0.001
+
+
 def surprise(mean, variance, center, spread, low, high):
     """Nats by which draws with these moments are less likely under a truncated normal, up to a constant."""
     inside = ndtr((high - center) / spread) - ndtr((low - center) / spread)
@@ -261,7 +284,7 @@ def test_no_normal_of_a_fine_grid_is_likelier_than_those_found():
     ends = np.full(len(mean), low), np.full(len(mean), high)
     found = most_likely_normals(mean[None], variance[None], *ends)
     centers = np.linspace(low, high, 81)[:, None, None]
-    spreads = np.geomspace(SMALLEST_SPREAD, 1.0, 81)[:, None] * (high - low)
+    spreads = np.geomspace(FIRST_SPREAD, 1.0, 81)[:, None] * (high - low)
     best = surprise(mean, variance, centers, spreads, low, high).min(axis=(0, 1))
     assert (surprise(mean, variance, *found, low, high) <= best + 1e-6).all()
 

@@ -8,14 +8,19 @@ center is the likeliest value that all people could share, and the spread what t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lakatos.experiments.task import Trials
-from lakatos.theories.engine.fitting.normals import log_density, maximise
+from lakatos.theories.engine.fitting.normals import (
+    FIRST_SPREAD,
+    SMALLEST_SPREAD,
+    log_density,
+    maximise,
+)
 from lakatos.theories.engine.fitting.points import latent_limits, people_at, sobol_points
 from lakatos.theories.engine.fitting.pooled import Predict, SharedRegression
 from lakatos.theories.engine.scoring.score import likelihood_of_answers
@@ -33,6 +38,8 @@ RISING, MOST_ROUNDS = 1e-3, 4
 those asked for: weights that grow together are learned slowly, and how soon must not decide between theories."""
 OVERSTEP = 1.6
 """Times the step to the next center at which the next round draws (Salakhutdinov & Roweis, 2003, ICML, 664-671)."""
+NARROWING, N_NARROWINGS = 3.0, 6
+"""Divides the smallest spread of parameters whose population has it when a fit would end; further rounds at most."""
 N_UNCHANGED, NO_GAIN = 3, 0.01
 """Rounds of a fit that together must explain so many nats a person more, or they were the last."""
 
@@ -82,9 +89,10 @@ def calibrate(
         return likelihood(drawn) if likelihood else _likelihood(trials, predict(drawn))
 
     n_each = n_new or max(n_draws // 4, 1)
-    batches = sobol_points(len(priors), n_each, MOST_ROUNDS * n_iterations)
+    batches = sobol_points(len(priors), n_each, MOST_ROUNDS * n_iterations + N_NARROWINGS)
     n_choices = sum(float(item.count.sum()) for item in trials)
-    found, _ = _learned(priors, dict(start or priors), batches, ask, n_iterations, n_choices)
+    begun = _widened(start) if start else dict(priors)
+    found, _ = _learned(priors, begun, batches, ask, n_iterations, n_choices, N_NARROWINGS)
     return found
 
 
@@ -121,10 +129,11 @@ def explained_near(
 def _learned(
     priors: Mapping[str, Prior],
     ahead_of: dict[str, Prior],
-    batches: Iterable[Array],
+    batches: Sequence[Array] | Array,
     ask: LogLikelihood,
     n_iterations: int,
     n_choices: float,
+    n_narrowings: int = 0,
 ) -> tuple[dict[str, Prior], float]:
     """The population that single responses show, and the nats that it explains of them.
 
@@ -137,12 +146,15 @@ def _learned(
         ask: Gives the log likelihood of each unit's responses.
         n_iterations: Rounds after which only fits that still rise go on.
         n_choices: Responses of all people.
+        n_narrowings: The last batches, drawn only for a population that is narrower than `FIRST_SPREAD` allows.
     """
     low, high = latent_limits(priors)
+    least, narrowed = np.full(len(priors), FIRST_SPREAD), 0
     latents: list[Array] = []
     parts: list[Array] = []
     populations: list[Array] = []
     explained: list[float] = []
+    n_most = len(batches) - n_narrowings
     for batch in batches:
         drawn = people_at(ahead_of, batch)
         parts.append(ask(drawn))
@@ -156,15 +168,23 @@ def _learned(
         mixture = np.logaddexp.reduce(densities) - np.log(len(densities))
         everybody = np.ones((n_people, 1))
         found = _maximise(
-            latent, low, high, mixture, densities[-1], log_p, everybody, N_ROUNDS_WITHIN
+            latent, low, high, mixture, densities[-1], log_p, everybody, least, N_ROUNDS_WITHIN
         )
         explained.append(float(found.explained[0]) / n_people)
-        # Done when nothing is gained any more, or after enough rounds unless it still rises.
-        if len(explained) > N_UNCHANGED and explained[-1] - explained[-1 - N_UNCHANGED] < NO_GAIN:
-            break
-        risen = explained[-1] - explained[max(len(explained) - 3, 0)]
-        if len(explained) >= n_iterations and risen * n_people < RISING * n_choices:
-            break
+        if (
+            narrowed
+            or _is_done(explained, n_people, n_iterations, n_choices)
+            or len(parts) == n_most
+        ):
+            # Parameters whose population is as narrow as it may be so far are drawn once more, closer together.
+            is_least = found.spreads[0] <= 1.01 * least * (high - low)
+            gains = narrowed and explained[-1] - explained[-2] >= NO_GAIN
+            if narrowed == n_narrowings or not (is_least.any() or gains):
+                break
+            narrowed += 1
+            least = np.where(is_least, np.maximum(least / NARROWING, SMALLEST_SPREAD), least)
+            ahead_of = _narrowed(priors, found.centers[0], found.spreads[0])
+            continue
         # The next draws come from beyond what was reached, in the direction of the last move.
         before, reached = populations[-1][0], found.centers[0]
         ahead = np.where(np.isnan(before), reached, before + OVERSTEP * (reached - before))
@@ -172,6 +192,28 @@ def _learned(
     doubts = spread_doubts(latent, found.log_weights[0], log_p)
     population = _narrowed(priors, found.centers[0], found.spreads[0], doubts)
     return population, float(found.explained[0])
+
+
+def _is_done(
+    explained: Sequence[float], n_people: int, n_iterations: int, n_choices: float
+) -> bool:
+    """Whether nothing is gained any more, or there were enough rounds and it does not still rise."""
+    if len(explained) > N_UNCHANGED and explained[-1] - explained[-1 - N_UNCHANGED] < NO_GAIN:
+        return True
+    risen = explained[-1] - explained[max(len(explained) - 3, 0)]
+    return len(explained) >= n_iterations and risen * n_people < RISING * n_choices
+
+
+def _widened(population: Mapping[str, Prior]) -> dict[str, Prior]:
+    """A learned population that is wide enough to move on: no narrower than `FIRST_SPREAD`."""
+    low, high = latent_limits(population)
+    least = dict(zip(population, FIRST_SPREAD * (high - low), strict=True))
+    return {
+        name: prior.narrowed(prior.center, float(least[name]))
+        if prior.spread < least[name]
+        else prior
+        for name, prior in population.items()
+    }
 
 
 def spread_doubts(latent: Array, log_weights: Array, log_p: Array) -> Array:
@@ -252,7 +294,10 @@ def leave_groups_out(
     low, high = latent_limits(people)
     center, spread = _centers_and_spreads(people)
     begun = log_density(latent, center[None], spread[None], low, high)[0]
-    return _maximise(latent, low, high, begun, begun, log_p, rest, N_ROUNDS_WITHOUT).log_weights
+    least = np.clip(spread / (high - low), SMALLEST_SPREAD, FIRST_SPREAD)
+    return _maximise(
+        latent, low, high, begun, begun, log_p, rest, least, N_ROUNDS_WITHOUT
+    ).log_weights
 
 
 @dataclass(frozen=True)
@@ -276,6 +321,7 @@ def _maximise(
     begun: Array,
     log_p: Array,
     counted: Array,
+    least: Array,
     n_rounds: int,
 ) -> _Populations:
     """Expectation maximisation with the draws that there are, weighted anew in every round.
@@ -287,13 +333,14 @@ def _maximise(
         begun: ``(n_draws,)`` log density of the population to set out from.
         log_p: ``(n_draws, n_units)`` log likelihood of each unit's responses.
         counted: ``(n_units, n_groups)`` 1 where a unit teaches a group's population, else 0.
+        least: ``(n_parameters,)`` smallest spreads, as shares of the ranges.
         n_rounds: At most; none is begun with so few draws left that count.
     """
     weights = np.repeat(_weights((begun - drawn_from)[None]), counted.shape[1], axis=0)
     most = log_p.max(axis=0)
     likelihood = np.exp(log_p - most)
     centers, spreads, weights = maximise(
-        latent, low, high, drawn_from, weights, likelihood, counted.T.copy(), n_rounds
+        latent, low, high, drawn_from, weights, likelihood, counted.T.copy(), least, n_rounds
     )
     explained = np.log(np.maximum(weights @ likelihood, 1e-300)) + most
     return _Populations(

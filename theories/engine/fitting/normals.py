@@ -19,9 +19,10 @@ settle_caches()  # before Numba reads where its cache is
 from numba import njit  # noqa: E402
 
 Array = NDArray[np.float64]
-SMALLEST_SPREAD = 0.02
-"""Of the declared range on the latent scale; keeps a population from collapsing onto one draw."""
-LEAST_LOG_SPREAD = math.log(SMALLEST_SPREAD)
+FIRST_SPREAD, SMALLEST_SPREAD = 0.02, 1e-3
+"""Smallest spread of a population while its center is looked for, and in the end, as shares of the declared range on
+the latent scale. A narrow population moves slowly. One that stays wide costs theories with wide ranges their score
+where participants are alike, most of all where choices follow the evidence strictly."""
 NORMAL = math.sqrt(2 * math.pi)
 ROOT = math.sqrt(2)
 N_STEPS, NO_STEP = 30, 5e-3
@@ -41,6 +42,7 @@ def most_likely_normals(
     low: Array,
     high: Array,
     start: tuple[Array, Array] | None = None,
+    least: Array | None = None,
 ) -> tuple[Array, Array]:
     """The normals, truncated to limits, that are most likely to have yielded draws with these moments.
 
@@ -52,6 +54,7 @@ def most_likely_normals(
         mean, variance: ``(n_groups, n_parameters)`` of the weighted draws, on the scale of each prior.
         low, high: ``(n_parameters,)`` limits.
         start: Centers and standard deviations to set out from, instead of the moments.
+        least: ``(n_parameters,)`` smallest spreads, as shares of the ranges; `FIRST_SPREAD` by default.
 
     Returns:
         Centers and standard deviations, each ``(n_groups, n_parameters)``.
@@ -60,7 +63,8 @@ def most_likely_normals(
         Cohen (1950), Annals of Mathematical Statistics 21, 557-569.
     """
     centers, spreads = (np.array(item) for item in start or (mean, np.sqrt(variance)))
-    _score(mean, variance, low, high, centers, spreads)
+    least = np.full(len(low), FIRST_SPREAD) if least is None else least
+    _score(mean, variance, low, high, least, centers, spreads)
     return centers, spreads
 
 
@@ -77,7 +81,13 @@ def log_density(latent: Array, center: Array, spread: Array, low: Array, high: A
 
 @njit(cache=True, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
 def _score(
-    mean: Array, variance: Array, low: Array, high: Array, centers: Array, spreads: Array
+    mean: Array,
+    variance: Array,
+    low: Array,
+    high: Array,
+    least: Array,
+    centers: Array,
+    spreads: Array,
 ) -> None:
     """Follow Fisher scoring from centers and spreads, in place, until none of the normals moves."""
     width = high - low
@@ -86,7 +96,7 @@ def _score(
             centers[group, place] = _within(
                 (centers[group, place] - low[place]) / width[place], 0.0, 1.0
             )
-            narrow = max(spreads[group, place] / width[place], SMALLEST_SPREAD)
+            narrow = max(spreads[group, place] / width[place], least[place])
             spreads[group, place] = min(math.log(narrow), 0.0)
     for _ in range(N_STEPS):
         furthest = 0.0
@@ -98,6 +108,7 @@ def _score(
                     variance[group, place] / width[place] ** 2,
                     center,
                     log_spread,
+                    math.log(least[place]),
                 )
                 furthest = max(furthest, abs(ahead - center), abs(grown - log_spread))
                 centers[group, place], spreads[group, place] = ahead, grown
@@ -110,7 +121,7 @@ def _score(
 
 
 @njit(cache=True, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
-def _step(mean: float, square: float, center: float, log_spread: float) -> Any:
+def _step(mean: float, square: float, center: float, log_spread: float, least: float) -> Any:
     """One step of Fisher scoring within the limits of center and spread."""
     spread = math.exp(log_spread)
     a, b = -center / spread, (1 - center) / spread
@@ -132,8 +143,8 @@ def _step(mean: float, square: float, center: float, log_spread: float) -> Any:
     # Where the center ends at a limit, the spread goes where that center wants it; and the other way round.
     if ahead <= 0.0 or ahead >= 1.0:
         grow = -(by_spread + both * (ahead - center) / spread) / var_spread
-    grown = _within(log_spread + _within(grow, -0.7, 0.7), LEAST_LOG_SPREAD, 0.0)
-    if grown <= LEAST_LOG_SPREAD or grown >= 0.0:
+    grown = _within(log_spread + _within(grow, -0.7, 0.7), least, 0.0)
+    if grown <= least or grown >= 0.0:
         move = -(by_center + both * (grown - log_spread)) / var_center
         ahead = _within(center + spread * _within(move, -1.0, 1.0), 0.0, 1.0)
     return ahead, grown
@@ -148,6 +159,7 @@ def maximise(
     weights: Array,
     likelihood: Array,
     counted: Array,
+    least: Array,
     n_rounds: int,
 ) -> Any:
     """Expectation maximisation with the draws that there are, weighted anew in every round.
@@ -159,6 +171,7 @@ def maximise(
         weights: ``(n_groups, n_draws)`` to set out from, each summing to one.
         likelihood: ``(n_draws, n_units)`` of each unit's responses, the largest of each unit 1.
         counted: ``(n_groups, n_units)`` 1 where a unit teaches a group's population, else 0.
+        least: ``(n_parameters,)`` smallest spreads, as shares of the ranges.
         n_rounds: At most; none is begun with so few draws left that count.
 
     Returns:
@@ -180,7 +193,7 @@ def maximise(
         old_centers, old_spreads = centers.copy(), spreads.copy()
         if number == 0:
             centers, spreads = mean.copy(), np.sqrt(variance)
-        _score(mean, variance, low, high, centers, spreads)
+        _score(mean, variance, low, high, least, centers, spreads)
         weights = _log_density(latent, centers, spreads, low, high) - drawn_from
         most = 0.0
         for group in range(n_groups):

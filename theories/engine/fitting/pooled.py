@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lakatos.experiments.task import Trials
-from lakatos.theories.engine.fitting.normals import SMALLEST_SPREAD
 from lakatos.theories.engine.fitting.points import latent_limits, people_at, sobol_points
 from lakatos.theories.engine.running.sequence import TINY
 from lakatos.theories.engine.scoring.score import UnitScores
@@ -24,6 +23,8 @@ Predict = Callable[[Mapping[str, Array]], Sequence[Array]]
 """Parameters ``(n_draws,)`` each to probabilities ``(n_draws, n_trials, n_options)`` of each experiment."""
 N_DISTANCES = 8
 """From a fitted point at which its deviance is measured; twelve change most spreads by less than 1%."""
+NEAREST = 5e-3
+"""Of these distances, as a share of the declared range."""
 
 
 class SharedRegression:
@@ -171,7 +172,7 @@ class SharedRegression:
         pearson = (self.counts - expected) ** 2 / np.maximum(expected, TINY)
         dispersion = max(1.0, float(pearson.sum() / freedom))
         # Points on both sides of the fitted one: (distance, side, parameter moved, parameter).
-        distances = np.geomspace(0.25 * SMALLEST_SPREAD, 0.5, N_DISTANCES)
+        distances = np.geomspace(NEAREST, 0.5, N_DISTANCES)
         axes = np.eye(len(point))
         moved = point + distances[:, None, None, None] * np.stack([axes, -axes])
         inside = ((moved >= 0) & (moved <= 1)).all(axis=-1)
