@@ -154,7 +154,7 @@ NEEDS_TIME = Wording(
 )
 GATHERS = (
     Wording(
-        clause="press a key when the evidence reaches one of two bounds",
+        clause="accumulate evidence for the response to the target and press a key when it reaches one of two bounds",
     ),
     Wording(
         clause="set a distance of bounds ({bound} SDs of the noise in a second) and accumulate evidence at a mean rate "
@@ -200,14 +200,14 @@ HABIT = (
             )
         },
         wording=Wording(
-            clause="{much}favour the key on the right before stimulus onset",
-            clause_short="the one on the right",
-            opposite_clause="{much}favour the key on the left before stimulus onset",
-            opposite_short="the one on the left",
+            clause="start {far}closer to the bound for the key on the right",
+            clause_short="closer to that for the key on the right",
+            opposite_clause="start {far}closer to the bound for the key on the left",
+            opposite_short="closer to that for the key on the left",
             parameter="key_bias",
             unit=0.1,
-            label="right keys",
-            opposite_label="left keys",
+            label="right-key bias",
+            opposite_label="left-key bias",
         ),
         repairs=("side",),
         breaks=("sides",),
@@ -471,10 +471,10 @@ PROCESS = (
         """,
         own={"rate": RATE},
         wording=(
+            *GATHERS,
             Wording(
                 clause="accumulate evidence for the correct response, whatever the distractor suggests"
             ),
-            *GATHERS,
         ),
         source=RATCLIFF,
     ),
@@ -491,7 +491,7 @@ PROCESS = (
                 0.0, 0.5, 4.0, EVIDENCE, "what the distractor adds where it agrees"
             ),
         },
-        wording=(FROM_BOTH, *GATHERS),
+        wording=(*GATHERS, FROM_BOTH),
         repairs=CONFLICT,
         breaks=("congruence",),
         source=MCKOON,
@@ -512,6 +512,7 @@ PROCESS = (
             "fade": log_uniform(0.03, 1.0, SECONDS, "when the pull is strongest"),
         },
         wording=(
+            *GATHERS,
             Wording(
                 clause=(
                     "are {much}drawn to the distractor's response by an influence that peaks "
@@ -526,7 +527,6 @@ PROCESS = (
                 label="pull",
                 opposite_label="push",
             ),
-            *GATHERS,
         ),
         repairs=CONFLICT,
         breaks=("congruence",),
@@ -551,6 +551,7 @@ PROCESS = (
             ),
         },
         wording=(
+            *GATHERS,
             Wording(
                 clause=(
                     "attend to the distractor at first ({capture%} of the evidence) and narrow "
@@ -559,7 +560,6 @@ PROCESS = (
                 parameter="capture",
                 unit=0.3,
             ),
-            *GATHERS,
         ),
         repairs=CONFLICT,
         breaks=("congruence",),
@@ -586,11 +586,11 @@ PROCESS = (
             "selection": log_uniform(0.05, 1.0, SECONDS, "when the target is selected"),
         },
         wording=(
+            *GATHERS,
             FROM_BOTH,
             Wording(
                 clause="accumulate evidence from the target alone once it is selected (after about {selection} s)"
             ),
-            *GATHERS,
         ),
         repairs=CONFLICT,
         breaks=("congruence",),

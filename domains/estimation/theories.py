@@ -140,8 +140,8 @@ BIAS = (
             "caution": normal(0.0, 0.3, 1.0, "share", "part of the height that is taken back")
         },
         wording=Wording(
-            clause="stay {far}nearer to the middle of the graph than the points suggest",
-            opposite_clause="go {far}further from the middle of the graph than the points suggest",
+            clause="predict heights {far}nearer to the middle of the y-axis than the points suggest",
+            opposite_clause="predict heights {far}further from the middle of the y-axis than the points suggest",
             parameter="caution",
             unit=SHARE,
             label="central tendency",

@@ -46,7 +46,8 @@ HEADS = (
     (("comparison:first to come",), "First to come"),
     (("comparison:weighted differences",), "Weighted differences"),
     (("comparison",), "Comparing values"),
-    (("attention",), "Waiting by features"),
+    (("attention",), "Choice by features"),
+    (("shortcut:similarity",), "Similarity"),
     (("shortcut",), "A shortcut"),
     ((), "Random choice"),
 )

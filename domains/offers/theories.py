@@ -391,7 +391,7 @@ SCREENING = (
         kept = kept * (familiar >= familiar.max(axis=-1)[..., None])
         """,
         wording=Wording(
-            clause="keep local suppliers if there are any left, and otherwise well-known ones",
+            clause="choose among the local suppliers if there are any left, and otherwise among well-known ones",
             label="familiarity",
             overrides=True,
         ),

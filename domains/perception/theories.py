@@ -127,15 +127,15 @@ LEAN = (
             "criterion": normal(0.0, 0.5, 4.0, EVIDENCE, "evidence for the second response")
         },
         wording=Wording(
-            subject="the evidence",
-            clause="is {much}biased towards the second response",
-            opposite_clause="is {much}biased towards the first response",
-            opposite_short="towards the first",
-            clause_short="towards the second",
+            subject="the drift",
+            clause="is {much}biased towards the response to the second category",
+            opposite_clause="is {much}biased towards the response to the first category",
+            opposite_short="towards that to the first",
+            clause_short="towards that to the second",
             parameter="criterion",
             unit=0.3,
-            label="second category",
-            opposite_label="first category",
+            label="second-category bias",
+            opposite_label="first-category bias",
         ),
         repairs=("side",),
         breaks=("sides",),
@@ -229,7 +229,7 @@ VARIABILITY = (
             )
         },
         wording=Wording(
-            clause="varies {much}between trials (range {start_range%} of the greatest possible)",
+            clause="varies {much}between trials (range {start_range%} of the distance to the bounds)",
             parameter="start_range",
             unit=0.3,
             label="varying start",
@@ -365,8 +365,8 @@ PROCESS = (
         wording=(
             Wording(
                 clause=(
-                    "add the evidence to the mean rate of the correct response ({base_rate} per second for each "
-                    "response without evidence), and give the first response to reach its bound (threshold {bound})"
+                    "add it to the rate of the correct response's accumulator (mean rate {base_rate} per second "
+                    "without evidence), and give the response whose accumulator first reaches its threshold ({bound})"
                 )
             ),
             NEEDS_TIME,
@@ -383,9 +383,9 @@ PROCESS = (
         wording=(
             Wording(
                 clause=(
-                    "add the evidence to the mean rate of the correct response ({base_rate} per second for each "
-                    "response without evidence), without noise within a trial, and give the first response to reach "
-                    "its bound (threshold {bound})"
+                    "add it, without noise within a trial, to the rate of the correct response's accumulator (mean "
+                    "rate {base_rate} per second without evidence), and give the response whose accumulator first "
+                    "reaches its threshold ({bound})"
                 )
             ),
             NEEDS_TIME,
@@ -427,7 +427,7 @@ LAPSE = (
 HEADS = (
     (("process:diffusion", "evidence:any strength"), "Diffusion with constant drift"),
     (("process:diffusion", "patience"), "Diffusion with collapsing bounds"),
-    (("process:diffusion", "variability"), "Diffusion with variability"),
+    (("process:diffusion", "variability"), "Diffusion of varying parameters"),
     (("process:diffusion",), "Diffusion"),
     (("process:a race",), "Racing diffusion"),
     (("process:a race without noise",), "Ballistic race"),

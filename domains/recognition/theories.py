@@ -286,8 +286,8 @@ CRITERIA = (
             "skew": normal(0.0, 0.4, 2.0, "log ratio", "distances among old beyond those among new")
         },
         wording=Wording(
-            clause="need {far}more evidence for confidence in old items than in new ones",
-            opposite_clause="need {far}less evidence for confidence in old items than in new ones",
+            clause="need {far}more evidence for a confident 'old' than for a confident 'new' response",
+            opposite_clause="need {far}less evidence for a confident 'old' than for a confident 'new' response",
             parameter="skew",
             unit=0.2,
             label="asymmetric confidence",

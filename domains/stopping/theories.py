@@ -65,8 +65,7 @@ BELIEF = (
         },
         wording=Wording(
             clause="start from a belief about how often a pump bursts the balloon ({first_belief%} of pumps) and "
-            "update it by the pumps and bursts that they have seen (each pump has {experience} times the weight of the "
-            "prior)",
+            "update it by the pumps and bursts that they have seen (the prior counts as much as {experience/} pumps)",
             label="updated beliefs",
         ),
         repairs=("position",),
@@ -131,7 +130,7 @@ chance = parameters["first_belief"] + (1 - left) * (made > 0) * (
     Mechanism(
         slot="belief",
         name="pumps left",
-        clause="expect a burst at every number of pumps that is still possible with equal probability",
+        clause="regard every number of pumps that is left as equally likely to burst the balloon",
         code='chance = 1 / xp.maximum(trials["most"] - pumps, 1.0)' + RARITY,
         rests_on=NEEDS_BELIEF,
         needs=("most",),
@@ -275,8 +274,8 @@ PULL = (
             "caution": normal(0.0, 1.0, 6.0, ODDS, "for collecting, if the last balloon burst")
         },
         wording=Wording(
-            clause="are {far}more cautious if the last balloon burst",
-            opposite_clause="are {far}bolder if the last balloon burst",
+            clause="are {far}less willing to pump if the last balloon burst",
+            opposite_clause="are {far}more willing to pump if the last balloon burst",
             parameter="caution",
             unit=LOG_ODDS,
             label="caution after bursts",
@@ -291,8 +290,8 @@ PULL = (
         code='pull = pull + parameters["trend"] * balloons / 10',
         parameters={"trend": normal(0.0, 0.5, 4.0, f"{ODDS} in 10 balloons", "growing boldness")},
         wording=Wording(
-            clause="grow {far}bolder from balloon to balloon",
-            opposite_clause="grow {far}more cautious from balloon to balloon",
+            clause="grow {far}more willing to pump from balloon to balloon",
+            opposite_clause="grow {far}less willing to pump from balloon to balloon",
             parameter="trend",
             unit=LOG_ODDS / 2,
             label="growing boldness",
@@ -308,15 +307,16 @@ BIAS = Mechanism(
     code='pull = pull + parameters["bias"]',
     parameters={"bias": normal(0.0, 1.5, 8.0, ODDS, "for pumping, whatever the balloon holds")},
     wording=Wording(
-        clause="are {much}biased towards pumping",
-        clause_short="towards pumping",
-        opposite_clause="are {much}biased towards collecting",
-        opposite_short="towards collecting",
+        clause="pump {far}more often than this implies",
+        clause_short="more often",
+        opposite_clause="pump {far}less often than this implies",
+        opposite_short="less often",
         parameter="bias",
         unit=LOG_ODDS,
         label="a pumping bias",
         opposite_label="a collecting bias",
     ),
+    beside=(("choice:regardless",), ""),
     repairs=("constant",),
     # beside a target alone it is another target
     rests_on=("choice:regardless", *(f"belief:{item.name}" for item in BELIEF)),

@@ -85,6 +85,8 @@ UNSURE = "may"
 INFINITIVES = {"are": "be", "is": "be", "has": "have"}
 NO_DIRECTION = "no common direction is established: "
 """Stands before shares of people on two sides if either may have more of them."""
+UNKNOWN = 0.8
+"""Width of the interval of a share from which on it is not stated."""
 MOSTLY = "most people"
 """Of whom a side is true if the range beside it has people on both sides."""
 OTHER_CHOICES = "their other choices show that"
@@ -93,17 +95,19 @@ MOST_WORDS = 5
 """Of a name."""
 PLACE = re.compile(r"(?P<about>about )?\{(?P<name>\w+)(?P<form>[%+~#/]?)\}")
 CHOICE = re.compile(r"\[([^\[\]|]*)\|([^\[\]|]*)\]")
+OF_TRIALS, OF_OTHERS = re.compile(r"(?<=%) of trials\b"), " of the other trials"
+"""Shares of trials, and what they are shares of where the random choices are stated before."""
 ASIDE = re.compile(r"\s*\([^()]*\{[^()]*\)")
 COMPLEX = re.compile(rf"^{UNSURE} |[,;:]| (and|or|if|where|when|once|until) ")
 """What a clause has that makes a sentence of its own."""
 PREDICATE = re.compile(
     r"(?!.* if )(?P<verb>(\w+ly )?((dis)?like|avoid|(over|under)weight"
     r"|tend to (avoid|take|leave|stay with|repeat|switch))"
-    r"|give about|aim (higher|lower)|find"
+    r"|give about|aim (higher|lower)|find|count a high rating on"
     r"|are (\w+ly )?(drawn to|driven away from)|are (\w+ )?(more|less) likely to wait,"
     r"|give (\w+ )?(more|less))"
     r" (?P<object>([^,;()]|\([^()]+\))+?)"
-    r"(?P<end> ((hardly|much) )?(more|less) random)?"
+    r"(?P<end> ((hardly|much) )?(more|less) random| (in favour of|against) a product)?"
 )
 """A verb with one object, or one condition, that may share the verb with others."""
 DIRECTION = re.compile(r"give (\w+ )?(?P<which>more|less) [^,]+")
@@ -470,6 +474,7 @@ def _sentences(clauses: Sequence[StatedClause], *, is_weak: bool = False) -> lis
     if most:
         sentences += [f"{'They' if is_weak else 'People'} {item.text}." for item in most]
         start, last = f"{OTHER_CHOICES} ", "people"
+        stated = [replace(item, text=OF_TRIALS.sub(OF_OTHERS, item.text)) for item in stated]
     for people, items in _in_parts(stated):
         for subject, text in _predicates(items):
             whose = people if subject == "people" else subject
@@ -498,9 +503,14 @@ def _predicates(clauses: Sequence[StatedClause]) -> Iterator[tuple[str, str]]:
     """Subject and predicate of each sentence."""
     for number in range(1, N_PARTS + 1):
         own = [item for item in clauses if item.wording.sentence == number]
-        for subject, same in groupby(own, _subject):
+        for (subject, _), same in groupby(own, lambda item: (_subject(item), _is_lapse(item))):
             texts = [item.text for item in same]
             yield from ((subject, text) for text in (_joined(texts) if subject else texts))
+
+
+def _is_lapse(stated: StatedClause) -> bool:
+    """Whether a clause states how many responses are random, which is a sentence of its own."""
+    return OFTEN.findall(stated.wording.clause) == [RANDOM]
 
 
 def _is_kind(stated: StatedClause) -> bool:
@@ -898,13 +908,17 @@ def _mixed(
     second = one[1] or _contrast(one[0], ASIDE.sub("", other[0]))
     first, second = (_filled(text, "", priors) for text in (one[0], second))
     who, rest, is_even = "some people", "others", False
-    if prior.doubt and is_share_learned(prior):
+    is_known = bool(prior.doubt) and is_share_learned(prior)
+    if is_known:
         share, low, high = _share_of_people(clause, prior, priors)
         if above < 0.5:
             share, low, high = 1 - share, 1 - high, 1 - low
         is_even = low <= 0.5 <= high
         who, rest = _people_in_words(share, low, high), "the rest"
-    before = NO_DIRECTION if is_even else ""
+    before = "" if is_known and not is_even else NO_DIRECTION
+    if is_known and is_even and high - low >= UNKNOWN:
+        whose = clause.subject or "people"
+        return f"it is not established whether {whose} {first} or {second}", is_even
     if clause.subject:
         return f"{before}for {who}, {clause.subject} {first}, and for {rest}, {second}", is_even
     return f"{before}{who} {first}, and {rest} {second}", is_even

@@ -64,7 +64,7 @@ def _run(
         counted: Truth value that a pick counts, from ``reward``; the others end the run, as does another pick.
         unit: What is counted.
         names: Of the parameters: the number, the pull until then, and the push away then.
-        label: For the theory's name, where people stay until then.
+        label: For the theory's name, where people leave an option then.
     """
     most, pull, push = names
     times = f"[{{{most}#}}|a number of times in a row]"
@@ -75,7 +75,7 @@ def _run(
         opposite_short="to leave it",
         parameter=pull,
         unit=LOG_ODDS,
-        label=label,
+        label="staying",
         opposite_label="change",
     )
     leave = Wording(
@@ -85,6 +85,8 @@ def _run(
         opposite_short="to stay with it",
         parameter=push,
         unit=LOG_ODDS,
+        label=label,
+        opposite_label="persistence",
     )
     return Mechanism(
         slot="habit",

@@ -39,7 +39,7 @@ by_priority = xp.where(
 
 AVERAGE = "average = xp.where(shown, outcomes, 0.0).sum(axis=-1) / shown.sum(axis=-1)"
 
-DISTORTED = (("weighting",), "weight outcomes by cumulative probabilities (rank dependence)")
+DISTORTED = (("weighting",), "sum the weighted outcomes")
 
 
 def _value(*, code: str, **more: Any) -> Mechanism:

@@ -86,6 +86,9 @@ def _even(what: str) -> Wording:
     )
 
 
+RANKS = Wording(clause="weight outcomes by cumulative probabilities (rank dependence)")
+
+
 def _halves(what: str, parameter: str = "weighting_curve") -> Wording:
     """Tversky and Kahneman's exponent there: a chance of a half loses weight on both sides of 1."""
     return Wording(
@@ -164,7 +167,7 @@ WEIGHTING = (
         ),
         formula=TVERSKY_KAHNEMAN,
         use=CUMULATIVE,
-        wording=(_extremes(EXTREME), _halves(BEST)),
+        wording=(_extremes(EXTREME), _halves(BEST), RANKS),
         source="Tversky & Kahneman (1992), Journal of Risk and Uncertainty 5, 297-323",
     ),
     _curve(
@@ -182,6 +185,7 @@ WEIGHTING = (
             _halves("the largest gain"),
             _extremes("unlikely extreme losses", "weighting_curve_losses"),
             _halves("the largest loss", "weighting_curve_losses"),
+            RANKS,
         ),
         breaks=("reflection",),
         source="Tversky & Kahneman (1992), Journal of Risk and Uncertainty 5, 297-323",
@@ -194,7 +198,7 @@ WEIGHTING = (
         ),
         formula=PRELEC_ALONE,
         use=CUMULATIVE,
-        wording=(_extremes(EXTREME), _even(BEST)),
+        wording=(_extremes(EXTREME), _even(BEST), RANKS),
         source="Prelec (1998), Econometrica 66, 497-527",
     ),
     _curve(
@@ -207,7 +211,7 @@ WEIGHTING = (
         use=CUMULATIVE,
         read=READ_BOTH,
         parameters=BOTH,
-        wording=(_extremes(EXTREME), _even(BEST), DOUBTFUL),
+        wording=(_extremes(EXTREME), _even(BEST), DOUBTFUL, RANKS),
         source="Prelec (1998), Econometrica 66, 497-527",
     ),
     _curve(
@@ -230,7 +234,7 @@ WEIGHTING = (
         use=CUMULATIVE,
         read=READ_BOTH,
         parameters=BOTH,
-        wording=(_extremes(EXTREME), HOPEFUL),
+        wording=(_extremes(EXTREME), HOPEFUL, RANKS),
         source="Gonzalez & Wu (1999), Cognitive Psychology 38, 129-166",
     ),
     _curve(
@@ -240,7 +244,7 @@ WEIGHTING = (
         use=CUMULATIVE,
         read=READ_BOTH,
         parameters=BOTH,
-        wording=(_extremes(EXTREME), DOUBTFUL),
+        wording=(_extremes(EXTREME), DOUBTFUL, RANKS),
         breaks=MONOTONE,
         source="Wu & Gonzalez (1996), Management Science 42, 1676-1690",
     ),
@@ -252,7 +256,11 @@ WEIGHTING = (
         use=BY_RANK,
         read=READ_BOTH,
         parameters=BOTH,
-        wording=(_extremes("the worst and the best outcome where they are unlikely"), PESSIMISTIC),
+        wording=(
+            _extremes("the worst and the best outcome where they are unlikely"),
+            PESSIMISTIC,
+            RANKS,
+        ),
         breaks=("reflection",),
         source="Quiggin (1982), Journal of Economic Behavior and Organization 3, 323-343; Prelec (1998)",
     ),
@@ -276,16 +284,19 @@ WEIGHTING = (
                 0.0, 1.0, "share", "1: looks for security alone; 0: for potential alone"
             ),
         },
-        wording=Wording(
-            clause="attend {far}more to the worse outcomes (security) than to the better ones (potential)",
-            clause_short="more to the worse ones",
-            opposite_clause="attend {far}more to the better outcomes (potential) than to the worse ones (security)",
-            opposite_short="more to the better ones",
-            parameter="security_share",
-            neutral=0.5,
-            unit=0.15,
-            label="security",
-            opposite_label="potential",
+        wording=(
+            Wording(
+                clause="attend {far}more to the worse outcomes (security) than to the better ones (potential)",
+                clause_short="more to the worse ones",
+                opposite_clause="attend {far}more to the better outcomes (potential) than to the worse ones (security)",
+                opposite_short="more to the better ones",
+                parameter="security_share",
+                neutral=0.5,
+                unit=0.15,
+                label="security",
+                opposite_label="potential",
+            ),
+            RANKS,
         ),
         breaks=("reflection",),
         source="Lopes (1987), Advances in Experimental Social Psychology 20, 255-295; Lopes & Oden (1999), Journal of "

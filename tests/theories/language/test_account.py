@@ -8,6 +8,7 @@ import pytest
 from lakatos.domains import FAMILIES
 from lakatos.theories.errors import TheorySourceError
 from lakatos.theories.language.account import (
+    NO_DIRECTION,
     Wording,
     _joined,
     _unsure,
@@ -100,8 +101,8 @@ def test_a_centre_at_a_limit_or_a_flat_fit_says_that_people_differ_without_a_sha
     flat = learned(0.3, 3.0, low=-2.0, high=2.0)
     texts = [tell_clause(PULL, {"pull": prior}).text for prior in (at_a_limit, flat)]
     assert texts == [
-        "some people dislike it, and others like it",
-        "some people like it, and others dislike it",
+        "no common direction is established: some people dislike it, and others like it",
+        "no common direction is established: some people like it, and others dislike it",
     ]
     inside = learned(0.3, 0.6, low=-2.0, high=2.0)
     assert tell_clause(PULL, {"pull": inside}).text.startswith(
@@ -579,7 +580,33 @@ def test_a_share_has_the_interval_of_as_many_people_as_its_spread_is_known_from(
     )
     assert nearly.text == "virtually all people count"
     unknown = tell_clause(PULL, {"pull": learned(0.5, 1.0, doubt=0.0)}).text
-    assert unknown == "some people like it, and others dislike it"
+    assert unknown == f"{NO_DIRECTION}some people like it, and others dislike it"
+
+
+def test_a_share_that_may_be_anything_is_not_stated():
+    # With a doubt of 0.9 the center is known to 1.3 spreads: from 6% to 95% of people.
+    told = tell_clause(PULL, {"pull": learned(0.05, 1.0, doubt=0.9)})
+    assert told.text == "it is not established whether people like it or dislike it"
+    claim = account_of("Liking", [PULL], {"pull": learned(0.05, 1.0, doubt=0.9)}).claim
+    assert claim == "It is not established whether people like it or dislike it."
+
+
+def test_random_responses_are_a_sentence_of_their_own():
+    clauses = [Wording("slow down"), Wording("press a random key {lapse~}")]
+    claim = account_of("Slowing", clauses, {"lapse": learned(0.1, 0.001, 0.0, 1.0)}).claim
+    assert claim == "People slow down. They press a random key on 10% of trials."
+
+
+def test_a_share_of_trials_beside_prevailing_random_choices_is_of_the_others():
+    clauses = [
+        Wording("copy the last choice {copies~}"),
+        Wording("choose at random {lapse~}", sentence=3),
+    ]
+    shares = {"copies": learned(0.7, 0.001, 0.0, 1.0), "lapse": learned(0.6, 0.001, 0.0, 1.0)}
+    assert account_of("Copying", clauses, shares).claim == (
+        "People choose at random on 60% of trials. Their other choices show that they copy the last choice on 70% of "
+        "the other trials."
+    )
 
 
 def test_random_choices_on_most_trials_are_stated_first():

@@ -86,7 +86,7 @@ def test_people_who_choose_the_worse_product_are_not_said_to_choose_the_better_o
 def test_a_race_adds_evidence_to_a_rate_of_both_responses() -> None:
     told = claim_of("perception", "Linear ballistic accumulators")
     assert "whatever the stimulus" not in told
-    assert "add the evidence to the mean rate of the correct response" in told
+    assert "to the rate of the correct response's accumulator" in told
 
 
 def test_numbers_near_two_amounts_are_amounts_between_them_also_where_one_is_a_part() -> None:
