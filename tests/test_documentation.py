@@ -133,6 +133,18 @@ def test_the_commands_of_the_readme_run_in_its_order(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
+def test_the_readme_shows_the_leaderboard_that_the_demonstration_prints(tmp_path: Path) -> None:
+    """After a change of the science, `python docs/hooks/demonstration.py` brings it up to date."""
+    sys.path.insert(0, str(DOCS / "hooks"))
+    try:
+        from demonstration import board_of, demonstrate, last_board
+    finally:
+        sys.path.remove(str(DOCS / "hooks"))
+    readme = FRONT[0].read_text(encoding="utf-8")
+    assert board_of(readme) == last_board(demonstrate(tmp_path))
+
+
+@pytest.mark.long
 def test_the_lines_of_the_readme_for_notebooks_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
