@@ -130,7 +130,7 @@ chance = parameters["first_belief"] + (1 - left) * (made > 0) * (
     Mechanism(
         slot="belief",
         name="pumps left",
-        clause="regard every number of pumps that is left as equally likely to burst the balloon",
+        clause="believe that the balloon is equally likely to burst at any of the remaining pumps",
         code='chance = 1 / xp.maximum(trials["most"] - pumps, 1.0)' + RARITY,
         rests_on=NEEDS_BELIEF,
         needs=("most",),

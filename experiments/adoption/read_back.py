@@ -26,6 +26,8 @@ N_READ_BACK = 3
 MOST_LEVELS, LEAST_ROWS = 6, 2
 """Different words of a column that may be a condition, and rows of a participant with each of them."""
 MOST_COLUMNS = 12
+POOLED_CONDITIONS = "so responses of all conditions are taken together"
+"""Stands in the line on conditions within participants that are not read."""
 OF_RESPONSES = {
     "key", "keys", "response", "resp", "answer", "pressed", "button", "chosen", "choice", "correct", "corr", "cresp",
     "outcome", "feedback", "reward", "left", "right",
@@ -110,8 +112,8 @@ def conditions_not_read(frame: pd.DataFrame, columns: AnswerColumns, domain: Dom
     )
     vary, are = ("varies", "is") if is_one else ("vary", "are")
     return [
-        f"{', '.join(found.values())} {vary} within participants and {are} not read, so responses of all "
-        f"{'its' if is_one else 'their'} values are taken together{way}"
+        f"{', '.join(found.values())} {vary} within participants and {are} not read, {POOLED_CONDITIONS}"
+        f"{way}"
     ]
 
 

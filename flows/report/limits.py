@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from lakatos.experiments.adoption.read_back import POOLED_CONDITIONS
 from lakatos.flows.branches.branch import origin_of
 from lakatos.flows.report.reader import RunReading, clean, mean_ceiling, open_pairs
 from lakatos.flows.roles.failures import silence
@@ -19,7 +20,7 @@ FEW = 30
 
 def limits(reading: RunReading) -> list[str]:
     """The limitations of the result, each derived from a fact of the run."""
-    return [
+    found = [
         text
         for rule in (
             _limits_of_progress,
@@ -31,6 +32,7 @@ def limits(reading: RunReading) -> list[str]:
         )
         for text in rule(reading)
     ]
+    return sorted(found, key=lambda text: POOLED_CONDITIONS not in text)
 
 
 def _limits_of_progress(reading: RunReading) -> list[str]:

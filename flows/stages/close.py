@@ -131,7 +131,10 @@ def _reason_to_stop(
             f"{settings.moved:g}"
         )
     if not improved and holds(evidence, board):
-        return "verdict: the leader beat every rival on frozen predictions and no successor improved on it"
+        return (
+            "verdict: the leading theory was ahead of each other theory on frozen predictions (uncorrected 95% "
+            "intervals), and no new theory improved on it"
+        )
     return ""
 
 

@@ -328,11 +328,13 @@ def board_of(theories: TheoriesState, experiments: ExperimentsState) -> Scoreboa
 def decisive_sealed_of(
     theories: TheoriesState, experiments: ExperimentsState
 ) -> Mapping[Digest, SealedScored]:
-    """Scores on sealed responses; none where these are so few trials that no verdict can rest on them."""
+    """Scores on sealed responses; none of so few trials, or participants, that no verdict can rest on them."""
     opened = experiments.sealed
     if opened is None or opened.record.n_trials < LEAST_SEALED:
         return {}
-    return {name: item.record for name, item in theories.sealed_scores.items()}
+    scores = {name: item.record for name, item in theories.sealed_scores.items()}
+    n_units = [sum(len(units.n_choices) for units in item.scores) for item in scores.values()]
+    return scores if min(n_units, default=0) >= LEAST_SEALED else {}
 
 
 def frozen_advantage(

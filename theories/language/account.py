@@ -82,9 +82,13 @@ INTERVALS = "95% interval in brackets"
 """Stands beside the first value that has an interval."""
 UNSURE = "may"
 """Stands before a side that the data do not show to be that of the median person."""
+TENDENCY = re.compile(
+    r"\btend to (?=(avoid|choose|leave|repeat|respond|stay|switch|take|withhold)\b)"
+)
+"""What "may" replaces."""
 INFINITIVES = {"are": "be", "is": "be", "has": "have"}
-NO_DIRECTION = "no common direction is established: "
-"""Stands before shares of people on two sides if either may have more of them."""
+NO_DIRECTION = "; no common direction is established"
+"""Stands behind shares of people on two sides if either may have more of them."""
 UNKNOWN = 0.8
 """Width of the interval of a share from which on it is not stated."""
 MOSTLY = "most people"
@@ -726,7 +730,9 @@ def _tell_settled(
         text = _filled(side, strength, priors, pooled=pooled)
     limit = at_limit(prior)
     is_unsure = is_strong and not mixed and _is_unsure(clause, prior, pooled=pooled)
-    if is_unsure:
+    if is_unsure and not pooled and _has_both_sides(clause, prior, direction):
+        text, mixed = _open_both_ways(clause, priors), True
+    elif is_unsure:
         text = _unsure(text, is_singular=bool(clause.subject))
     elif is_strong and not mixed and not pooled and _has_both_sides(clause, prior, direction):
         mixed = True
@@ -746,7 +752,7 @@ def _tell_settled(
 
 def _unsure(text: str, *, is_singular: bool) -> str:
     """A clause as something that may be so."""
-    words = text.split(" ")
+    words = TENDENCY.sub("", text, count=1).split(" ")
     place = 1 if words[0].endswith("ly") else 0
     verb = words[place]
     if verb in INFINITIVES:
@@ -915,13 +921,21 @@ def _mixed(
             share, low, high = 1 - share, 1 - high, 1 - low
         is_even = low <= 0.5 <= high
         who, rest = _people_in_words(share, low, high), "the rest"
-    before = "" if is_known and not is_even else NO_DIRECTION
+    end = "" if is_known and not is_even else NO_DIRECTION
     if is_known and is_even and high - low >= UNKNOWN:
-        whose = clause.subject or "people"
-        return f"it is not established whether {whose} {first} or {second}", is_even
+        return _open_both_ways(clause, priors), is_even
     if clause.subject:
-        return f"{before}for {who}, {clause.subject} {first}, and for {rest}, {second}", is_even
-    return f"{before}{who} {first}, and {rest} {second}", is_even
+        return f"for {who}, {clause.subject} {first}, and for {rest}, {second}{end}", is_even
+    return f"{who} {first}, and {rest} {second}{end}", is_even
+
+
+def _open_both_ways(clause: Wording, priors: Mapping[str, Prior]) -> str:
+    """That the data do not show on which side of a clause people are; a sentence of its own."""
+    second = clause.opposite_short or _contrast(
+        clause.clause, ASIDE.sub("", clause.opposite_clause)
+    )
+    first, second = (_filled(ASIDE.sub("", text), "", priors) for text in (clause.clause, second))
+    return f"it is not established whether {clause.subject or 'people'} {first} or {second}"
 
 
 def _share_of_people(

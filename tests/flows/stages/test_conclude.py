@@ -25,13 +25,25 @@ def test_a_handful_of_sealed_trials_decides_nothing(n_trials: int, decides: bool
     opened = SealedOpened(
         experiments=("e",), trials=(), n_trials=n_trials, n_responses=8 * n_trials
     )
-    scored = SealedScored(theory=NAME, experiments=("e",), n_draws=4, scores=(), squared=((0.0,),))
+    units = UnitLogPredictives(
+        log_predictive=(-1.0,) * LEAST_SEALED, n_choices=(8.0,) * LEAST_SEALED
+    )
+    scored = SealedScored(
+        theory=NAME, experiments=("e",), n_draws=4, scores=(units,), squared=((0.0,),)
+    )
     state = RunState(
         experiments=ExperimentsState(sealed=Recorded(opened, NAME)),
         theories=TheoriesState(sealed_scores={NAME: Recorded(scored, NAME)}),
     )
     assert state.decisive_sealed == ({NAME: scored} if decides else {})
     assert RunState().decisive_sealed == {}
+
+
+@pytest.mark.parametrize(("n_people", "decides"), [(LEAST_SEALED - 1, False), (LEAST_SEALED, True)])
+def test_a_handful_of_sealed_participants_decides_nothing(n_people: int, decides: bool) -> None:
+    """However many trials they were presented with: there would be no interval."""
+    state, name = sealed_state(leader=(-5.0,) * n_people, other=(-6.0,) * n_people)
+    assert set(state.decisive_sealed) == (set(name.values()) if decides else set())
 
 
 def sealed_state(**gains: tuple[float, ...]) -> tuple[RunState, dict[str, str]]:
@@ -58,15 +70,15 @@ def sealed_state(**gains: tuple[float, ...]) -> tuple[RunState, dict[str, str]]:
 
 
 GAINS = {
-    "leader": (-5.0, -5.2, -4.9, -5.1),
-    "first": (-6.0, -6.4, -6.1, -6.3),
-    "found": (-5.1, -5.2, -5.1, -5.1),
+    "leader": (-5.0, -5.2, -4.9, -5.1, -5.05),
+    "first": (-6.0, -6.4, -6.1, -6.3, -6.2),
+    "found": (-5.1, -5.2, -5.1, -5.1, -5.125),
 }
 
 
 def test_the_rival_is_the_first_one_that_comes_closest_whatever_its_place() -> None:
     """Not the one that stands highest on other data, and not one that the campaign found."""
-    state, name = sealed_state(**GAINS, near=(-5.4, -5.5, -5.3, -5.5))
+    state, name = sealed_state(**GAINS, near=(-5.4, -5.5, -5.3, -5.5, -5.425))
     first = [name["leader"], name["first"], name["near"]]
     found = compare_leader(state.theories, state.experiments, name["leader"], first)
     assert found.strictest is not None
@@ -94,8 +106,8 @@ class TestNearestOfAll:
         )
         assert sentence.startswith(
             "Of the other competing theories, found has the best score on the sealed trials; leader minus found is "
-            "+0.0075 nats per choice (no interval: fewer than 5 "
-            "participants or problems)."
+            "+0.0075 nats per choice (95% interval -0.0072 to +0.0222, Bonferroni-corrected for selection among 3 "
+            "theories)."
         )
 
     def test_the_rival_told_already_is_not_told_again(self) -> None:

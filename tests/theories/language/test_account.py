@@ -1,5 +1,6 @@
 """What a theory says follows its numbers: the side, the strength, the share of people, the limit."""
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -101,8 +102,8 @@ def test_a_centre_at_a_limit_or_a_flat_fit_says_that_people_differ_without_a_sha
     flat = learned(0.3, 3.0, low=-2.0, high=2.0)
     texts = [tell_clause(PULL, {"pull": prior}).text for prior in (at_a_limit, flat)]
     assert texts == [
-        "no common direction is established: some people dislike it, and others like it",
-        "no common direction is established: some people like it, and others dislike it",
+        "some people dislike it, and others like it; no common direction is established",
+        "some people like it, and others dislike it; no common direction is established",
     ]
     inside = learned(0.3, 0.6, low=-2.0, high=2.0)
     assert tell_clause(PULL, {"pull": inside}).text.startswith(
@@ -190,8 +191,8 @@ def test_two_sides_without_a_clear_majority_give_no_name() -> None:
     two_sides = replace(PULL, opposite_label="aversion")
     found = account_of("Sum", [Wording("count"), two_sides], {"pull": learned(0.05, 1.0)})
     assert found.claim == (
-        "People count. No common direction is established: 52% of people (95% interval 35% to 68%) like it, and the "
-        "rest dislike it."
+        "People count. 52% of people (95% interval 35% to 68%) like it, and the rest dislike it; no common direction "
+        "is established."
     )
     assert found.name == "Sum"
 
@@ -571,7 +572,7 @@ def test_a_share_has_the_interval_of_as_many_people_as_its_spread_is_known_from(
     assert told.startswith("69% of people (95% interval 52% to 83%) like it")
     even = tell_clause(PULL, {"pull": learned(0.05, 1.0)}).text
     assert even == (
-        "no common direction is established: 52% of people (95% interval 35% to 68%) like it, and the rest dislike it"
+        "52% of people (95% interval 35% to 68%) like it, and the rest dislike it; no common direction is established"
     )
     below = tell_clause(PULL, {"pull": learned(-0.5, 1.0)}).text
     assert below.startswith("69% of people (95% interval 52% to 83%) dislike it")
@@ -580,7 +581,7 @@ def test_a_share_has_the_interval_of_as_many_people_as_its_spread_is_known_from(
     )
     assert nearly.text == "virtually all people count"
     unknown = tell_clause(PULL, {"pull": learned(0.5, 1.0, doubt=0.0)}).text
-    assert unknown == f"{NO_DIRECTION}some people like it, and others dislike it"
+    assert unknown == f"some people like it, and others dislike it{NO_DIRECTION}"
 
 
 def test_a_share_that_may_be_anything_is_not_stated():
@@ -967,12 +968,12 @@ def test_two_sides_without_a_clear_majority_are_stated_with_the_share_and_its_in
     subject = replace(PULL, clause="is high", opposite_clause="is low", subject="the criterion")
     prior = {"pull": learned(0.05, 1.0)}
     assert tell_clause(subject, prior).text == (
-        "no common direction is established: for 52% of people (95% interval 35% to 68%), the criterion is high, and "
-        "for the rest, is low"
+        "for 52% of people (95% interval 35% to 68%), the criterion is high, and for the rest, is low; no common "
+        "direction is established"
     )
     assert account_of("Adding", [Wording("add"), PULL], prior).claim == (
-        "People add. No common direction is established: 52% of people (95% interval 35% to 68%) like it, and the "
-        "rest dislike it."
+        "People add. 52% of people (95% interval 35% to 68%) like it, and the rest dislike it; no common direction is "
+        "established."
     )
 
 
@@ -1031,6 +1032,7 @@ def test_of_two_values_in_parentheses_a_range_is_not_followed_by_a_second_for():
     [
         ("are drawn to it", False, "may be drawn to it"),
         ("tend to it", False, "may tend to it"),
+        ("tend to repeat it", False, "may repeat it"),
         ("slightly are drawn to it", False, "may slightly be drawn to it"),
         ("is conservative", True, "may be conservative"),
         ("rises with strength", True, "may rise with strength"),
@@ -1041,6 +1043,22 @@ def test_a_side_that_the_data_do_not_show_is_one_that_may_be_so(
     text: str, is_singular: bool, unsure: str
 ) -> None:
     assert _unsure(text, is_singular=is_singular) == unsure
+
+
+def test_an_open_side_whose_values_lie_on_both_sides_is_not_stated() -> None:
+    """A side beside a range that contains its opposite would contradict itself."""
+    curve = Wording(
+        "underweight it (exponent {power})",
+        parameter="power",
+        opposite_clause="overweight it (exponent {power})",
+        unit=0.4,
+        neutral=1.0,
+        log_ratio=True,
+    )
+    prior = Prior("log_normal", 0.4, 5.0, math.log(0.4), 0.7, doubt=0.8)
+    assert tell_clause(curve, {"power": prior}).text == (
+        "it is not established whether people underweight it or overweight it"
+    )
 
 
 def test_a_clause_whose_side_the_data_do_not_show_gives_no_name() -> None:

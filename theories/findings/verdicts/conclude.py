@@ -517,7 +517,8 @@ def _what_it_says(evidence: TheoryEvidence, leader: Digest) -> list[str]:
     held = [name.replace("_", " ") for name in names_held_back(theory.priors)]
     if held:
         parts.append(
-            f"Estimated at a limit of the declared range: {', '.join(held)}. The true value may lie outside it."
+            f"The declared range limits the estimated distribution of {in_a_list(held)}, so that some participants may "
+            "have values outside it."
         )
     return parts
 
