@@ -52,7 +52,7 @@ MOST_SHOWN = 12
 
 
 class ArtifactShelf(Protocol):
-    """Where large results are kept; `traces.artifact.ArtifactStore` is one."""
+    """Store of large results by digest; `traces.artifact.ArtifactStore` is one."""
 
     def put_json(self, value: object) -> Digest:
         """Keep a value; its digest."""
@@ -68,13 +68,13 @@ class TheoryBench:
     laboratory: Laboratory
     theories: Mapping[Digest, Theory]
     answers: Mapping[str, Trials]
-    """By experiment."""
+    """Responses by the name of the experiment."""
     shelf: ArtifactShelf
     space: Mapping[str, Any]
     """Settings of the space of trials, as in a study file."""
     seed: int = 0
     n_draws: int = 256
-    """Of each theory's population; a power of two."""
+    """Number of draws of each theory's population; a power of two."""
 
     @property
     def domain(self) -> Domain:
@@ -218,7 +218,7 @@ class Distance(BenchResult):
     """The trial on which they differ most, in words."""
     first_proportion: float
     second_proportion: float
-    """Of the last option that any trial offers, on that trial."""
+    """Share of the last option that any trial offers, as the second theory predicts it on the trial in ``furthest``."""
 
 
 class Compared(BenchResult):
@@ -439,7 +439,7 @@ class Misfit(BenchResult):
     """One property by which a theory's predictions fail."""
 
     feature: str
-    """In words."""
+    """The property in words."""
     confidence: float
     """Calibrated probability that it names what is wrong."""
     gain: float

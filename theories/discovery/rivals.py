@@ -1,4 +1,4 @@
-"""Which theories an experiment is to tell apart, how far their predictions are apart, and on which trials."""
+"""Rivals of an experiment: the theories that it is to distinguish, and the trials on which their predictions differ."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ def trials_of_study(
 
 
 def design_question(evidence: TheoryEvidence, names: Sequence[Digest]) -> DesignQuestion:
-    """Which pairs are open, and whether all rivals count or the two best that are not told apart."""
+    """Find the open pairs, and decide whether all rivals count or only the two best that are not distinguished."""
     theories = [evidence.theory(name) for name in names]
     every = list(combinations(range(len(names)), 2))
     pairs = [(a, b) for a, b in every if not _decided(evidence, names[a], names[b])] or every

@@ -26,7 +26,7 @@ class StudyTerms:
 
     seed: int
     space: Mapping[str, Any]
-    """From which trials are made."""
+    """Settings from which trials are made."""
     archival: bool
     """Whether responses come from an archive, so that only its trials can be asked."""
     design: DesignConfig
@@ -39,7 +39,7 @@ class StudyTerms:
 
     @property
     def n_people(self) -> int:
-        """As many people as are asked together, about, where the study leaves it to the power of a design."""
+        """Number of participants recruited together, roughly, where the study leaves it to the power of a design."""
         return self.design.participants or 25
 
 

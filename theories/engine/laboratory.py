@@ -1,4 +1,4 @@
-"""Where theories run: one sandbox for each worker thread, so that several theories run side by side.
+"""The laboratory: one sandbox for each worker thread, so that several theories run side by side.
 
 Results come back in the order of the questions and do not depend on the number of workers.
 """
@@ -491,7 +491,7 @@ class Laboratory:
         parts: Sequence[Composition],
         trials: Sequence[Trials],
     ) -> list[bool]:
-        """Which compositions, with some of a whole's parameters, predict for every trial what the whole does.
+        """Mark the compositions, with some of a whole's parameters, that predict for every trial what the whole does.
 
         Nothing is said so of a theory that learns from trial to trial, or that cannot be run.
         """

@@ -30,7 +30,7 @@ from lakatos.theories.language.theory import Theory
 
 Array = NDArray[np.float64]
 LogLikelihood = Callable[[Array], Array]
-"""From ``(n_points, n_parameters)`` in the unit cube to ``(n_points, n_people)`` nats."""
+"""Function from ``(n_points, n_parameters)`` in the unit cube to ``(n_points, n_people)`` nats."""
 N_POINTS, WALKING_POINTS = 1024, 256
 """Points over the whole ranges, a power of two; of theories that are walked through answers one by one."""
 MOST_TOGETHER: Final = 48

@@ -53,17 +53,17 @@ EDGE: Final = 1e-6
 FLOOR: Final = -1e8
 """Log likelihood in place of one that is not finite."""
 STEP: Final = 0.03
-"""Of a population's standard deviation, for differences by which curvatures are found."""
+"""Share of a population's standard deviation, for differences by which curvatures are found."""
 FREEDOM: Final = 5
 SHARE_WIDE: Final = 0.2
 LEAST_SPREAD: Final = 0.2
-"""Of z over participants; with fewer, predictions hardly differ."""
+"""Smallest standard deviation of z over participants; with a smaller one, predictions hardly differ."""
 N_ROUNDS: Final = 100
 LEAST_EFFECTIVE: Final = 0.25
 """Share of draws that must represent the typical participant for a further round."""
 MOST_REDRAWN: Final = 6
 NEAR: Final = 0.2
-"""Between two populations of z, whose draws represent one as well as the other."""
+"""Distance between two populations of z below which draws of one represent the other as well."""
 FEW_DRAWS: Final = 10.0
 """Effective draws below which a participant's estimates are uncertain."""
 
@@ -75,7 +75,7 @@ class ParticipantDraws:
     most_likely: Array
     """``(n_parameters,)`` within the bounds."""
     log_likelihood: float
-    """At the most likely values."""
+    """Log likelihood at the most likely values."""
     n_responses: int
     z: Array
     """``(n_draws, n_parameters)``."""
@@ -107,7 +107,7 @@ class FittedLikelihood:
 
     likelihood: Likelihood
     names: tuple[str, ...]
-    """Of participants."""
+    """Names of the participants."""
     draws: tuple[ParticipantDraws, ...]
     population: LikelihoodPopulation
 

@@ -38,7 +38,7 @@ class ParticipantEstimates:
     """Parameters of each participant, in the order of experiments and of their participants."""
 
     most_likely: PersonFits
-    """Of each participant alone, by maximum likelihood within the declared ranges."""
+    """Estimates of each participant alone, by maximum likelihood within the declared ranges."""
     posteriors: CellPosteriors
     """Under the population of all participants: modes are shrunken estimates (empirical Bayes)."""
 
@@ -172,7 +172,7 @@ class RecoveredParameter:
     scale: str
     correlation_most_likely: float
     correlation_mean: float
-    """Of posterior means."""
+    """Correlation of posterior means with the true values."""
     bias_most_likely: float
     bias_mean: float
     """Mean of estimate minus truth."""

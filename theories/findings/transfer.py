@@ -37,7 +37,7 @@ from lakatos.traces.record import Record
 Array = NDArray[np.float64]
 N_DRAWS = 512
 WALKING_DRAWS = 64
-"""Likewise where a theory is walked through people's answers under many changes."""
+"""Number of draws where a theory is walked through people's responses under many changes."""
 SCALES = tuple(np.geomspace(0.125, 4.0, 11).tolist())
 """Factors of the log odds that are tried when one strictness is learned anew."""
 LAPSES = (0.0, 0.03, 0.1, 0.2, 0.4)
@@ -112,7 +112,7 @@ class TransferScores(Record):
     failed: dict[str, str]
     """Published theories that do not run on these trials, and why."""
     left_out: str
-    """Why some way is missing; empty where none is."""
+    """Reason why a way of scoring is missing; empty where none is."""
 
     def of(self, role: Role) -> list[TransferLine]:
         """Lines of one role, in order."""

@@ -48,13 +48,14 @@ of shares."""
 UNSETTLED = (0.25, 0.75)
 """Shares of a declared range above the null value between which it says nothing about the side."""
 AT_LIMIT = 0.01
-"""Of the declared range: a centre nearer to a limit than this is said to lie there."""
+"""Share of the declared range: a centre nearer to a limit than this is stated to lie there."""
 AS_WIDE = 0.9
-"""Of the middle 90% of the declared range: a learned distribution whose middle 90% is wider is as wide as declared."""
+"""Share of the middle 90% of the declared range: a learned distribution whose middle 90% is wider is as wide as
+declared."""
 FLAT = 0.5
-"""Of the declared range: a spread larger than this fills it, so that its limits decide how many people are where."""
+"""Share of the declared range: a larger spread fills it, so that its limits decide how many people are where."""
 APART = 0.5
-"""Of a typical value: people of whom the middle eight of ten lie farther apart are told by a range."""
+"""Share of a typical value: people of whom the middle eight of ten lie farther apart are described by a range."""
 SURELY = 0.99
 """Share of people that is stated as virtually all of them."""
 LEAST_OFTEN = 0.01
@@ -67,11 +68,11 @@ COMPARATIVES = frozenset((
 DEFINITE = frozenset(("what", "the", "a", "an"))
 """Words with which something begins that "it" can stand for."""
 OTHERWISE = " (or the opposite: the direction is estimated)"
-"""After a clause of which the opposite is nearly as possible."""
+"""Words after a clause whose opposite is nearly as possible."""
 N_PEOPLE = 400
 """Quantiles by which a distribution over people is read."""
 N_PARTS = 3
-"""Of a claim: what people see and weigh, what else moves them, and how they choose."""
+"""Parts of a claim: what people see and weigh, what else moves them, and how they choose."""
 MOST_JOINED = 3
 """Clauses of one sentence."""
 MOST_LISTED = 4
@@ -88,11 +89,11 @@ NO_DIRECTION = "no common direction is established: "
 UNKNOWN = 0.8
 """Width of the interval of a share from which on it is not stated."""
 MOSTLY = "most people"
-"""Of whom a side is true if the range beside it has people on both sides."""
+"""People of whom a side is true if the range beside it has people on both sides."""
 OTHER_CHOICES = "their other choices show that"
 """Comes after random choices that prevail: people learn and value also on trials on which they choose at random."""
 MOST_WORDS = 5
-"""Of a name."""
+"""Most words of a name."""
 PLACE = re.compile(r"(?P<about>about )?\{(?P<name>\w+)(?P<form>[%+~#/]?)\}")
 CHOICE = re.compile(r"\[([^\[\]|]*)\|([^\[\]|]*)\]")
 OF_TRIALS, OF_OTHERS = re.compile(r"(?<=%) of trials\b"), " of the other trials"
@@ -152,7 +153,7 @@ class Wording:
     feature: str = ""
     """Feature or variation of the domain along which the mechanism moves choices of the last option upwards."""
     label: str = ""
-    """For the theory's name: "with ..."."""
+    """Label for the theory's name: "with ..."."""
     opposite_label: str = ""
     sentence: int = 1
     """Sentence of the claim; the grammar sets that of the slot."""
@@ -1096,7 +1097,7 @@ def _differ(prior: Prior) -> bool:
 
 
 def _range_in_words(prior: Prior, form: str) -> str:
-    """Between which values the middle eight of ten people lie."""
+    """State between which values the middle eight of ten people lie."""
     shares = (0.9, 0.1) if form == "/" else (0.1, 0.9)
     ends = [_figure(_quantile(prior, share), form, fine=prior.is_log) for share in shares]
     if ends[0] == ends[1]:

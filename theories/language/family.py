@@ -36,7 +36,7 @@ class Family:
         return replace(self, grammar=grammar, seeds=seeds)
 
     def needed(self, name: str, inputs: Collection[str]) -> list[str]:
-        """Which of some inputs a published theory needs."""
+        """Find which of some inputs a published theory needs."""
         used = self.grammar.used(self.seeds[name][1])
         return sorted({own for item in used for own in item.inputs} & set(inputs))
 

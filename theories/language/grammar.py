@@ -59,8 +59,8 @@ class Mechanism:
     """Predictions of others that it destroys: what is varied ("rating"), one property in that ("ignores rating"), or a
     property of single trials ("deterministic")."""
     rests_on: tuple[str, ...] = ()
-    """Of these, each ``slot:mechanism``, a composition with it must have one, or it would be told of what is not there:
-    reasons that are drawn at random, say, where nothing weighs any."""
+    """Mechanisms, each ``slot:mechanism``, of which a composition with this one must have one; otherwise its claim
+    would describe what is absent, such as reasons that are drawn at random where nothing weighs any."""
     needs: tuple[str, ...] = ()
     """Inputs without which it has nothing to work on, such as "sides": where an option stood. What remembers earlier
     trials needs their order besides; see `inputs`."""
@@ -68,7 +68,7 @@ class Mechanism:
     """Whether it says nothing about how people choose: errors that do not depend on the evidence, say. Of two theories
     that predict the same, the one with more of these is preferred."""
     source: str = ""
-    """Where it was published."""
+    """Publication of the idea."""
     beside: tuple[tuple[str, ...], str] = ((), "")
     """Slots or ``slot:mechanism``, and the first clause where a composition has one of these; empty: none is stated."""
     replaces: tuple[str, ...] = ()

@@ -54,7 +54,7 @@ class OptionScore(PricedExpression):
     is_worth: bool = False
     """Whether it may be what an option is worth where a condition on the option holds."""
     apart: str = ""
-    """When options differ in it by more than ``{cut}`` or ``{percent}``, where that has words of its own."""
+    """Condition that options differ in it by more than ``{cut}`` or ``{percent}``, where that has words of its own."""
 
     @property
     def is_property(self) -> bool:
@@ -144,7 +144,7 @@ class TermVocabulary:
     """Statements at the beginning of ``choose`` and ``learn``."""
     scores: tuple[OptionScore, ...]
     n_cues: tuple[int, ...] = ()
-    """Of rated products in every experiment."""
+    """Number of cues of rated products in every experiment."""
     levels: tuple[float, ...] = ()
     """Ratings that occur."""
     lists: tuple[OptionNumbers, ...] = ()

@@ -178,7 +178,7 @@ def _numbers_of(name: str, kind: str, literal: Mapping[str, Any]) -> dict[str, f
 
 
 def _range_of(name: str, kind: str, numbers: Mapping[str, float]) -> tuple[float, float]:
-    """Where values may lie."""
+    """Return the limits of the values."""
     low, high = numbers["low"], numbers["high"]
     if not all(math.isfinite(number) for number in (*numbers.values(), high - low)) or low >= high:
         raise PriorError(
@@ -209,7 +209,7 @@ def _center_and_spread(name: str, kind: str, numbers: Mapping[str, float]) -> tu
 
 
 def _number(value: float) -> float:
-    """As a float; infinite where an integer is too large for one."""
+    """Convert to a float; infinite where an integer is too large for one."""
     try:
         return float(value)
     except OverflowError:

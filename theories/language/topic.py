@@ -102,7 +102,7 @@ TOPICS = {
     ("a go bias", "a no-go bias"): "response bias",
     ("a Pavlovian bias", "reversed Pavlovian bias"): "Pavlovian bias",
 }
-"""By the labels of both sides."""
+"""Topics by the labels of both sides."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""From findings to a case file: what counts, what it is worth, how sure it is, what to change, what would show it."""
+"""The case file of a diagnosis: findings that count, their size and certainty, what to change, what would show it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from lakatos.traces.wording import in_a_list
 
 Array = NDArray[np.float64]
 FALSE_DISCOVERY_RATE = 0.1
-"""Of the findings whose mechanisms a search tries."""
+"""Expected share of false findings among those whose mechanisms a search tries."""
 STATED = 0.05
 """Adjusted p below which a finding is stated as a misfit."""
 N_REPLICAS = 200

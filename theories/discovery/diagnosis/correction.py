@@ -55,7 +55,7 @@ class AnswerCells:
 
 
 Build = Callable[[int, AnswerPanel], AnswerCells]
-"""From an experiment's number and its panel."""
+"""Function of an experiment's number and its panel that groups the responses for a correction."""
 
 
 def offset(columns: Sequence[Array]) -> Build:
@@ -174,7 +174,7 @@ class PanelCorrector:
 def _best(
     scores: Callable[[float], list[Array]], bounds: tuple[float, float], sizes: Sequence[Array]
 ) -> CorrectionGain:
-    """At the parameter's best value; ``sizes`` are the choices of every unit."""
+    """Find the parameter's best value and the gain there; ``sizes`` are the choices of every unit."""
     before = scores(0.0)
 
     def loss(value: float) -> float:

@@ -49,7 +49,7 @@ class TheoryPredictions:
     """People who are not looked at, since there are so many."""
 
     def thinned(self) -> TheoryPredictions:
-        """With at most `MOST_DRAWS` draws."""
+        """Return the same predictions with at most `MOST_DRAWS` draws."""
         rows, log_weights = thin(self.log_weights)
         few = [
             replace(
@@ -73,7 +73,7 @@ class TrialFeatures:
 
 
 def thin(log_weights: Array, most: int = MOST_DRAWS) -> tuple[NDArray[np.intp], Array]:
-    """At most ``most`` draws that stand for a population: systematic resampling.
+    """Choose at most ``most`` draws that represent a population, by systematic resampling.
 
     Returns:
         Rows of the draws kept, and their ``(n_kept,)`` log weights, multiples of 1 / ``most``.

@@ -47,7 +47,7 @@ class PeopleScores:
         return np.concatenate(self.parts)
 
     def shared(self, other: PeopleScores, share: float) -> PeopleScores:
-        """When a ``share`` of the people follow the other theory."""
+        """Score every person where a ``share`` of the people follow the other theory."""
         own, theirs = np.log1p(-min(share, 1 - 1e-12)), np.log(max(share, 1e-300))
         parts = (
             np.logaddexp(own + a, theirs + b) for a, b in zip(self.parts, other.parts, strict=True)
@@ -79,7 +79,7 @@ class SharedPeople:
     log_ratios: Array
     """``(n_shares,)`` log likelihood at each of `SHARES`, less that of the theory alone."""
     log_ratio: float
-    """Of everybody following the other theory."""
+    """Log likelihood if everybody follows the other theory, less that of the theory alone."""
 
 
 def sharing(own: PeopleScores, other: PeopleScores) -> SharedPeople:

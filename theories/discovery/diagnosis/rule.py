@@ -45,7 +45,7 @@ INTERACTING = 3
 LEAST_REGION = 4
 """Trials in a region, and outside it."""
 LEAST_SHARE = 0.15
-"""Of all trials in a region, and outside it."""
+"""Smallest share of all trials that a region holds, and that lies outside it."""
 LEAST_PEOPLE = 5
 """People in an experiment from whom anything about their spread is read."""
 RULES = {
@@ -114,7 +114,7 @@ class DiagnosisSheet:
 
     @property
     def answered(self) -> list[NDArray[np.bool_]]:
-        """Which trials of each experiment were answered."""
+        """Mask of the trials of each experiment that have responses."""
         return [panel.n_answers > 0 for panel in self.panels]
 
     def joined(self, parts: Sequence[Array]) -> Array:
@@ -509,7 +509,7 @@ class SequenceRule:
 
     rule: str
     key: str
-    """Of the panel's sums."""
+    """Name of the statistic among the panel's sums."""
     feature: str
     unit: str
     """What of the responses it is counted in: a name in `_sequence_sizes`."""

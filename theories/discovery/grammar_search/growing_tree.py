@@ -68,7 +68,7 @@ N_FRESH = 60
 N_CELLS = 48
 """Cells of people (or trials, where responses are pooled) at most; more are averaged."""
 WEIGHTS = (0.5, 0.25, 0.25)
-"""Of the criterion, the error, and the people in the objective."""
+"""Weights of the criterion, the error and the people in the objective."""
 HOPELESS = 1.0
 """Nats per choice behind the best by which a candidate is out of the question."""
 WORST = 0.2
@@ -89,9 +89,10 @@ class SearchPolicy:
     batch: int = 6
     """Candidates chosen together."""
     exploration: float = 0.02
-    """Of `CandidateObjective.exploration`: ``exploration sqrt(log N / (1 + n))`` for n of N candidates in a place."""
+    """Weight of `CandidateObjective.exploration`, which is ``exploration sqrt(log N / (1 + n))`` for n of N candidates
+    in a place."""
     openness: float = 0.01
-    """Of `CandidateObjective.entropy`, per nat."""
+    """Weight of `CandidateObjective.entropy`, per nat."""
     settling: float = 0.3
     """Share of the candidates, the last ones, that are one edit away from the best so far; as many again follow after
     elimination."""
@@ -147,7 +148,7 @@ class SearchTree:
         self.budget = brief.n_candidates
         """Candidates that may have been tried in the end."""
         self.unspent = ""
-        """Why there was no next batch."""
+        """Reason why there was no next batch; empty if there was one."""
         self.glanced: dict[object, GlancedChild] = {}
         """What was looked at without being fitted."""
         self.looked_around: set[object] = set()
@@ -229,7 +230,7 @@ class SearchTree:
         return chances_of_improvement(hoped, deviation, values.max(axis=0)).round(DIGITS)
 
     def _rationed(self, children: Sequence[Child]) -> NDArray[np.bool_]:
-        """Which children have a memory."""
+        """Mark the children that have a memory."""
         return np.array([self._map.has_memory(child) for child, _ in children])
 
     def _most_promising(

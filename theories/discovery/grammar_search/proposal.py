@@ -79,7 +79,7 @@ class SearchProposal:
     attempts: tuple[CompositionAttempt, ...]
     submitted: tuple[CompositionAttempt, ...] = field(default=())
     unspent: str = ""
-    """Why fewer candidates were tried than were asked for."""
+    """Reason why fewer candidates were tried than planned; empty if all were tried."""
     glances: tuple[GlancedChild, ...] = ()
     """What was looked at on the same responses and not fitted."""
     looked_around: frozenset[object] = frozenset()

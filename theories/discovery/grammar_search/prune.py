@@ -33,7 +33,7 @@ HeldOutScores = tuple[UnitScores, ...]
 Validate = Callable[[Sequence[Composition]], Sequence[HeldOutScores | TheoryError]]
 """Scores of compositions on responses that they were not fitted to, or the error that stopped one."""
 Same = Callable[[Composition, Sequence[Composition]], Sequence[bool]]
-"""Of compositions with some of another's parameters those that predict the same as it, number for number."""
+"""Function that marks which compositions, with some of another's parameters, predict exactly the same as it does."""
 MECHANISM = 0.3
 """Price of a mechanism, in parameters."""
 CLEAR = 2.0
@@ -50,7 +50,7 @@ class PrunedComposition:
 
     composition: Composition
     changes: tuple[str, ...]
-    """In the words of `Grammar.edits`, in the order in which they were made."""
+    """Changes in the words of `Grammar.edits`, in the order in which they were made."""
     needed: tuple[tuple[str, float, float], ...]
     """Changes that would have cost too much, with what each costs in nats per choice and its standard error."""
 

@@ -1,4 +1,4 @@
-"""Where to search next: what was tried as a tree, its best in every place, and a submodular choice of what to try.
+"""Choice of what to search next: a tree of what was tried, its best in every place, and a submodular choice of a batch.
 
 Every composition tried is a node; its children are compositions made from it, from it and another, or afresh. What
 the children are worth is predicted from all nodes by Gaussian process regression on the mechanisms that two
@@ -34,7 +34,7 @@ EVIDENCE_DIGITS = 6
 SCALES = (0.01, 0.03, 0.1, 0.3, 1.0)
 """Decay of likeness per mechanism that differs, tried for every slot."""
 NOISE = 1e-3
-"""Of the surrogate, as a share of its variance; keeps it solvable."""
+"""Noise of the surrogate, as a share of its variance; keeps the regression solvable."""
 
 
 @dataclass(frozen=True)

@@ -53,9 +53,9 @@ CLOSE = 1e-4
 MOST_CELLS = 2_500_000
 """Expressions times trials that are looked at together, for want of memory."""
 MOST_DIVISIONS = 7 * expression.MOST_CONSTANTS
-"""Of the trials, that one number makes (see `terms.quantities_of`)."""
+"""Largest number of divisions of the trials that one number makes (see `terms.quantities_of`)."""
 MOST_FORMS = 3 * expression.MOST_CONSTANTS + 2
-"""In which one number is compared."""
+"""Largest number of forms in which one number is compared."""
 
 
 @dataclass(frozen=True)

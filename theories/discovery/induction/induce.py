@@ -75,7 +75,7 @@ from lakatos.theories.discovery.induction.tree import (
 )
 
 N_STEPS = 6
-"""In which the language of rules is made: three of `_language`, rule lists in it, lapses, and terms of the past."""
+"""Steps in which the language of rules is made: three of `_language`, rule lists, lapses, and terms of the past."""
 TREE_WORK, ROW_WORK = 25.0, 12.0
 """Times a fit of a weighed sum, about, that one of a rule list takes; and one whose cells are single responses."""
 N_REGIONS = 20
@@ -273,7 +273,7 @@ class SearchLanguage:
     """What rules without a memory are made of, on the distinct trials."""
 
     answers: InductionAnswers
-    """With the scores that the leads are made of."""
+    """Responses with the scores that the leads are made of."""
     plain: TermTable
     """Leads as numbers."""
     signed: TermTable

@@ -196,7 +196,7 @@ FADING_WORDS = {
     "fading": "recency-weighted sum of rewards (decay {rate}% per trial)",
     "habit": "recency-weighted frequency of choices (decay {rate}% per trial)",
 }
-"""Of memories that are kept at several rates, such as ``value_10``."""
+"""Words of memories that are kept at several rates, such as ``value_10``."""
 AFTER_OUTCOME = (
     OptionScore("(2.0 * state['won_last'][..., None] - 1.0) * state['last']", "having won last, or not lost", 0.7),
     OptionScore("state['won_last'][..., None] * state['last']", "having won last", 1.2),
@@ -248,7 +248,7 @@ class GameNumber:
 
     code: str
     words: str
-    """With ``{cut}`` for the threshold, or ``{least}`` for the whole number above it."""
+    """The number in words, with ``{cut}`` for the threshold, or ``{least}`` for the whole number above it."""
     price: float
     cuts: Sequence[float]
 
@@ -327,7 +327,7 @@ class RememberedResponses:
     scores: Array
     """``(n_scores, n_rows, n_options)``."""
     gates: TermTable
-    """On the rows."""
+    """Gates with their values on the rows."""
     options: tuple[OptionScore, ...]
     """``(n_scores,)`` what the scores are."""
     learn: str
@@ -513,7 +513,7 @@ def _score_gates(score: OptionScore) -> Iterator[tuple[str, ChoiceTerm]]:
 
 
 def _reaching(name: str, which: str, level: str) -> str:
-    """That an option's number exceeds a level, or where no option is named, that options differ by more than that."""
+    """State that an option's number exceeds a level; without an option, that the options differ by more than it."""
     is_count = level.startswith("at least")
     if not which:
         return (

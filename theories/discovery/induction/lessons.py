@@ -113,7 +113,7 @@ def induce_lessons(
 LessonModels = dict[int, LessonModel]
 """The best rule of every size."""
 LessonFit = Callable[[LessonTerms, Array], LessonModels]
-"""From counts of comparisons ``(n_pairs, 2)``."""
+"""Fit of a rule to counts of comparisons ``(n_pairs, 2)``."""
 
 
 def _counted(fit: LessonFit, pace: InductionPace) -> LessonFit:

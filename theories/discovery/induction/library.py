@@ -133,7 +133,7 @@ def _by_shape(stimuli: Sequence[Stimuli]) -> TermVocabulary:
 
 
 RATES = np.geomspace(0.02, 20, 16)
-"""Of discounting by another number, in units of its typical size."""
+"""Rates of discounting by another number, in units of its typical size."""
 
 
 def _plain_numbers(stimuli: Stimuli) -> Iterator[tuple[str, str]]:

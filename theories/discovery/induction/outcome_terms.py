@@ -184,7 +184,7 @@ class OutcomeLanguage:
     def grown(
         self, gain: Gain, used: Sequence[ChoiceTerm] = (), *, of_past: bool = False
     ) -> OutcomeLanguage:
-        """With screenings that are one step longer than those that explain most, as far as they would explain more.
+        """Add screenings that are one step longer than the best ones, as far as they would explain more.
 
         Args:
             gain: Of terms by their values and prices.

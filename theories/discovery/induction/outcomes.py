@@ -206,7 +206,7 @@ class OutcomeSearch:
     def _larger(
         self, now: OutcomeSum, n_fitted: int = N_FITTED, *, has_gates: bool
     ) -> OutcomeSum | None:
-        """With the term that gains most after all weights are fitted again."""
+        """Add the term that gains most after all weights are fitted again."""
         tried = [
             self._fit((*now.terms, term), now)
             for term in self._screen(now, has_gates=has_gates)[:n_fitted]
@@ -214,7 +214,7 @@ class OutcomeSearch:
         return max(tried, key=self._worth, default=None)
 
     def _exchanged(self, now: OutcomeSum, *, has_gates: bool) -> OutcomeSum:
-        """With earlier terms replaced, one after another, where another one gains more (Pudil et al., 1994)."""
+        """Replace earlier terms, one after another, where another one gains more (Pudil et al., 1994)."""
         if self.n.size > MOST_EXCHANGED:
             return now
         for term in now.terms[:-1]:
@@ -354,7 +354,7 @@ class OutcomeSearch:
 
 
 def _probabilities(evidence: Array, free: NDArray[np.bool_], lapse: float) -> tuple[Array, Array]:
-    """Of each outcome without lapses, and with them; of outcomes that may not be chosen 0."""
+    """Compute probabilities of each outcome without lapses and with them; outcomes that may not be chosen have 0."""
     evidence = np.where(free, evidence, -np.inf)
     strength = np.exp(evidence - evidence.max(axis=1, keepdims=True))
     p = strength / strength.sum(axis=1, keepdims=True)
@@ -371,7 +371,7 @@ class OutcomeCells:
     """Responses, divided into the distinct trials or into single responses with what preceded them."""
 
     arrays: dict[str, Array]
-    """Of every cell's trial."""
+    """Arrays of the stimuli, a row for every cell."""
     counts: Array
     """``(n_cells, n_outcomes)``."""
     group: NDArray[np.intp]

@@ -20,7 +20,7 @@ class InductionPace:
     what: str
     """Is counted, and done, in words."""
     work: Sequence[float]
-    """Of each step, in their order: how long it takes beside the others, about."""
+    """Duration of each step in their order, roughly, relative to the others."""
     told: InductionReport | None = None
     n_done: int = 0
     best: float = -np.inf

@@ -109,5 +109,5 @@ def _statistics(
 
 
 def _standardised(scores: Array, information: Array) -> Array:
-    """In standard errors, 0 where there is too little information to say anything."""
+    """Scale scores to standard errors; 0 where there is too little information."""
     return np.where(information > 1, scores / np.sqrt(np.maximum(information, 1)), 0.0)

@@ -172,13 +172,13 @@ def _columns_beside_last(answers: InductionAnswers, value: Array, last: Array) -
 
 
 def agreed_before(answers: InductionAnswers, value: Array) -> Array:
-    """Before each row: 1 where the option chosen last had the greater value, -1 where it had the smaller one."""
+    """For each row, return 1 where the option chosen before had the greater value, -1 where it had the smaller one."""
     lead = side(value[:, 1] - value[:, 0])
     return _earlier(answers, lead[answers.trial] * _chosen(answers))
 
 
 def had_before(answers: InductionAnswers, value: Array) -> Array:
-    """Before each row: the value ``(n_trials, 2)`` of the option chosen last, 0 at a person's first row."""
+    """For each row, return the value ``(n_trials, 2)`` of the option chosen before; 0 at a person's first row."""
     return _earlier(answers, value[answers.trial, answers.response])
 
 
@@ -190,8 +190,8 @@ REMEMBERED = (
     StateMemory("taken", "(response[..., None] * x).sum(axis=-2)", NO_CUE),
     StateMemory("refused", "((1 - response)[..., None] * x).sum(axis=-2)", NO_CUE),
 )
-"""Of rated products, for each cue: whether it spoke for the product that was chosen last, that product's rating, and
-the other one's."""
+"""Memories of each cue of rated products: whether it favoured the product chosen last, that product's rating, and the
+other product's."""
 TALLIES = tuple(
     StateMemory(
         name,
@@ -200,7 +200,7 @@ TALLIES = tuple(
     )
     for name, sign in (("heeded", ">"), ("overruled", "<"))
 )
-"""Likewise, how often it has spoken for the product chosen, or against it."""
+"""Memories of each cue: how often it has favoured the product chosen, and how often it has not."""
 MARKS = (
     StateMemory("verdict", f'xp.where(x[:, 1] != x[:, 0], {SPOKE}, state["verdict"])', NO_CUE),
     *(
@@ -212,8 +212,8 @@ MARKS = (
         for name, sign in (("barred", "<"), ("served", ">"))
     ),
 )
-"""Likewise, for which product it spoke when it last told them apart; and marks that a cue gets when it is overruled, or
-followed, and that all cues lose when none of those without a mark tells the products apart."""
+"""Memories of each cue: which product it favoured when it last discriminated; and marks that a cue gets when it is
+overruled, or followed, and that all cues lose when no cue without a mark discriminates between the products."""
 MASKS = (
     ('state["sided"] > 0', "spoke for the product chosen last", 1.5),
     ('state["sided"] < 0', "spoke against the product chosen last", 1.5),
@@ -335,7 +335,7 @@ class KeptForm:
     """A lead that rests on what was taken before."""
 
     code: str
-    """Of a number of each option, ``(n_draws, n_trials, 2)``."""
+    """Expression of a number of each option, ``(n_draws, n_trials, 2)``."""
     words: str
     opposite: str
     more: float

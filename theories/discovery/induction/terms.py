@@ -25,7 +25,7 @@ class StateMemory(NamedTuple):
     renewed: str
     """Expression of what it is after a response."""
     start: str = "nothing"
-    """Likewise before the first one."""
+    """Expression of its value before the first response."""
 
 
 N_FINER = 16
@@ -38,7 +38,7 @@ class ChoiceTerm:
 
     code: str
     words: str
-    """Of a lead: what is done by those who follow it. Of a gate: when it is open."""
+    """For a lead, the response of participants who follow it; for a gate, the trials on which it is open."""
     price: float
     scores: tuple[OptionScore, ...] = ()
     memory: tuple[StateMemory, ...] = ()
@@ -95,7 +95,7 @@ class InductionAnswers:
     has_order: bool
     """False where only counts are known."""
     stimuli: tuple[Stimuli, ...]
-    """Of every experiment."""
+    """Stimuli of every experiment."""
     options: tuple[str, ...] = ("A", "B")
     """What the domain calls the two options."""
 
@@ -232,7 +232,7 @@ class TrialQuantity:
 
     code: str
     words: str
-    """With ``{cut}`` or ``{percent}`` for the threshold."""
+    """The quantity in words, with ``{cut}`` or ``{percent}`` for the threshold."""
     price: float
     score: OptionScore
     value: Array
@@ -255,7 +255,7 @@ def _their(name: str) -> str:
 
 
 def quantities_of(numbers: Iterable[tuple[OptionScore, Array]]) -> Iterator[TrialQuantity]:
-    """As `quantities`, of any scores with their values ``(n_trials, 2)``."""
+    """Find the `quantities` of any scores with their values ``(n_trials, 2)``."""
     for score, value in numbers:
         name = score.words
         lead = value[:, 1] - value[:, 0]
@@ -364,7 +364,7 @@ def above(quantity: TrialQuantity, cut: float, price: float) -> ChoiceTerm:
 
 
 def thresholds(value: Array, most: int) -> list[float]:
-    """At most ``most`` cuts between the values that occur, and those next to 0; each the roundest number there is."""
+    """Choose at most ``most`` cuts between the values, and those next to 0; each the roundest number there is."""
     found = np.unique(np.round(value, 9))
     cuts = (found[1:] + found[:-1]) / 2
     places = np.arange(len(cuts))

@@ -22,10 +22,10 @@ from lakatos.theories.errors import TheoryLintError
 MOST_SHOWN: Final = 4000
 """Characters that come back from an analysis."""
 MOST_ANSWERS: Final = 200_000
-"""Of all experiments together; of larger ones the newest are handed over."""
+"""Most responses of all experiments together that are passed on; of more, the newest are kept."""
 
 LIMITS: Final = SandboxLimits(wall_seconds=60.0, cpu_seconds=10.0)
-"""Of the hour more than of the processor, so that a busy machine does not decide what an analysis shows."""
+"""Limits of an analysis. The wall time is generous, so that a busy machine does not decide what an analysis shows."""
 _ADVICE_TO_OPERATORS: Final = re.compile(r",? or raise `\w+\.\w+`")
 
 RunProgram = Callable[[str, Mapping[str, Any]], tuple[Any, str]]

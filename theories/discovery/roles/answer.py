@@ -37,7 +37,7 @@ class TypedClaim(Answer):
     option: Annotated[str, Field(max_length=40)]
     direction: Literal["is", "above", "below"]
     value: Annotated[str, Field(pattern=r"^-?[0-9]{1,9}([.][0-9]{1,9})?$")]
-    """As text, since its digits say how exact it is."""
+    """The number as text, since its digits state how exact it is."""
     unit: Literal["share", "percent", "nats per choice", "count", "none"]
 
 
@@ -45,7 +45,7 @@ class Statement(Answer):
     """Something that records bear out, as claims that can be computed; its words are not checked."""
 
     text: Sentence
-    """In the model's own words."""
+    """The statement in the model's own words."""
     cites: Annotated[tuple[Citation, ...], Field(min_length=1, max_length=4)]
     claims: Annotated[tuple[TypedClaim, ...], Field(max_length=3)] = ()
     """What is computed; a statement without any is not checked."""
@@ -110,7 +110,7 @@ class Successor(Answer):
     analysis: Annotated[str, Field(max_length=6000)] = ""
     """Python that looks at the answers; see `theories.discovery.roles.analysis`. Empty for none."""
     note: Annotated[str, Field(max_length=600)] = ""
-    """For its own notebook, which it is shown in later cycles; nothing checks it."""
+    """Note for the role's own notebook, which it is shown in later cycles; nothing checks it."""
     done: bool = False
     """Whether it wants no further round."""
 
@@ -157,7 +157,7 @@ class WrittenFact(Answer):
 
     subject: Sentence
     statement: Sentence
-    """With every number as the records have it."""
+    """The fact, with every number as the records have it."""
     cites: Annotated[tuple[Citation, ...], Field(min_length=1, max_length=4)]
 
 

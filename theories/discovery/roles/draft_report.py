@@ -61,7 +61,7 @@ def draft_report(
 def likeness(
     own: Sequence[NDArray[np.float64]], others: Mapping[str, Sequence[NDArray[np.float64]]]
 ) -> str:
-    """Which theory predicts most like a draft, and how far apart they are; empty where there is no other.
+    """Describe which theory predicts most like a draft and how far apart they are; empty where there is no other.
 
     Args:
         own: ``(n_trials, n_options)`` shares in each experiment.

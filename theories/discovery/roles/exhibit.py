@@ -30,9 +30,9 @@ PREDICTED = 10**6
 OF_CYCLE = PREDICTED + 1
 """Place of everything else that changes with every cycle."""
 _GRAMMAR_NAMES = re.compile(r"^try (?:[^:,]+:[^:,]+, )*[^:,]+:[^:,]+: ")
-"""Of mechanisms, which mean nothing to who does not know the grammar."""
+"""Names of mechanisms, which mean nothing without the grammar."""
 AT_LIMIT = 0.02
-"""Of a parameter's range: a centre that is nearer to an end than this lies at it."""
+"""Share of a parameter's range: a centre that is nearer to an end than this lies at it."""
 _ONE_MORE_PARAMETER = "a theory that had this pattern as one more parameter"
 LEAST_GAIN = 0.0005
 """Nats per choice below which it is not worth a line to say how a finding could be mended."""
@@ -51,7 +51,7 @@ class Exhibit:
     facts: tuple[ClaimFact, ...] | None = None
     """What each of its numbers is a number of; None for plain values, called by the names on the way."""
     place: int = OF_CYCLE
-    """Where it stands in a prompt: what stays the same for longer comes first, so that servers read it once."""
+    """Place in a prompt: what stays the same for longer comes first, so that servers read it once."""
 
     @property
     def numbers(self) -> tuple[ClaimFact, ...]:

@@ -28,7 +28,7 @@ FENCE_TOKENS = 48
 """Around each piece of data."""
 LEFT_OUT = "Not shown, as your context is too short for it:"
 CONTEXT_TOKENS = 32_768
-"""Where neither study nor server says how long a context is."""
+"""Length of a context where neither the study nor the server states it."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class RoleQuestion(Generic[T]):
     """One thing asked of one role."""
 
     role: str
-    """By which the study says which model is asked."""
+    """Role by which the study names the model."""
     prompt: RolePrompt
     subject: str
     """What it is about, different from other questions of its prompt in the same stage."""
@@ -48,7 +48,7 @@ class RoleQuestion(Generic[T]):
     inputs: tuple[Digest, ...]
     """Records from which the exhibits were made."""
     sample: int = 0
-    """Which of several answers to the same question."""
+    """Number of the answer among several to the same question."""
     tools: bool = False
     """Whether tools may be called first, where the study names some."""
     last: tuple[Exhibit, ...] = ()

@@ -25,7 +25,7 @@ class RolesState:
     """Answers of language models in roles, and what became of them."""
 
     answered: Mapping[Digest, Recorded[RoleAnswered]] = field(default_factory=dict)
-    """By the digest of their record."""
+    """Answers by the digest of their record."""
     cases: tuple[Recorded[CaseRead], ...] = ()
     """Case files that were read."""
     audited: tuple[Recorded[ClaimAudited], ...] = ()
@@ -34,7 +34,7 @@ class RolesState:
     screened: tuple[Recorded[DraftsScreened], ...] = ()
     """Drafts that were sent together, before any fit."""
     analyses: tuple[Recorded[AnalysisMade], ...] = ()
-    """Of people's answers, by code that language models wrote."""
+    """Analyses of people's responses, by code that language models wrote."""
     investigated: tuple[Recorded[MatterInvestigated], ...] = ()
     """What was looked into with the laboratory's tools."""
 

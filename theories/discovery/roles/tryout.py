@@ -26,7 +26,7 @@ class TriedProgram:
     """The outcome for one program."""
 
     program: TheoryProgram
-    """As written."""
+    """The program as it was written."""
     outcome: Literal["submitted", "refused", "duplicate"]
     name: str = ""
     reason: str = ""

@@ -407,7 +407,7 @@ def _contradiction(words: str, found: str) -> str:
 def _beyond(
     prediction: ClaimPrediction, contrast: _TrialContrast, points: Mapping[str, Array]
 ) -> Any:
-    """Which pairs, perhaps of which draws, the prediction is about."""
+    """Mark the pairs, perhaps of each draw, that the prediction is about."""
     if prediction.beyond == "":
         return True
     if contrast.size is None:

@@ -47,7 +47,7 @@ NO_CLAUSE = Wording("nothing further")
 def acted_and_stated(
     trial: TestedTheory, acting: TheoryAsker, stating: TheoryAsker, points: Mapping[str, Array]
 ) -> Iterator[tuple[NDArray[np.int64], Array]]:
-    """For each sheet simulated choices, and the probabilities of every option that another process states for them."""
+    """Yield simulated choices of each sheet, with every option's probability as another process computes it."""
     if trial.walks:
         for sheet in trial.sheets:
             did = simulate(

@@ -90,7 +90,7 @@ def code_length(source: str) -> int:
 
 
 def why_unreadable(theory: Theory) -> str:
-    """Why a theory predicts and explains nothing that a person could follow; empty if it can be read.
+    """Explain why a theory predicts but explains nothing that a person could follow; empty if it can be read.
 
     What a grammar composes is made of published mechanisms and can be read. Others must not nest conditions more deeply
     than `MOST_NESTED`, nor add or compare quantities of different kinds.
@@ -147,7 +147,7 @@ class _Code:
 
     @cached_property
     def live(self) -> dict[str, list[ast.stmt]]:
-        """By function, for those that are called: statements that the result depends on, in order."""
+        """For each function that is called, its statements that the result depends on, in order."""
         found: dict[str, list[ast.stmt]] = {}
         wanted = [name for name in ENTRIES if name in self.functions]
         while wanted:

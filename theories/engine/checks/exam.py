@@ -128,7 +128,7 @@ def _separate_units(trial: TestedTheory) -> list[TheoryCheck]:
 
 
 def _study_size(trial: TestedTheory) -> list[TheoryCheck]:
-    """As many people and trials as the study has: twice in one process, and some of them alone in another."""
+    """Check as many people and trials as the study has: twice in one process, and some of them alone in another."""
     sheet = trial.at_study_size
     if sheet is None:
         return []
@@ -398,7 +398,7 @@ def _cost(trial: TestedTheory) -> list[TheoryCheck]:
 
 
 def _sensitivity(trial: TestedTheory) -> list[TheoryCheck]:
-    """Which parameters change nothing anywhere, and which rows nothing changes."""
+    """Check for parameters that change nothing anywhere, and for rows that nothing changes."""
     priors = trial.theory.priors
     if not priors:
         return [TheoryCheck("parameters", True, 0.0, None, "it declares no parameters.")]

@@ -66,7 +66,7 @@ class UnexplainedPredictions:
     """What learners that saw some of a theory's predictions miss of the others."""
 
     share: float
-    """Of the variance of the predictions; 0 where they hardly differ."""
+    """Unexplained share of the variance of the predictions; 0 where they hardly differ."""
     error: float
     """Root mean square, in probability."""
     n_trials: int

@@ -28,9 +28,9 @@ from lakatos.theories.language.prior import MOST_DOUBT, Prior
 
 Array = NDArray[np.float64]
 LogLikelihood = Callable[[Mapping[str, Array]], Array]
-"""Likewise to ``(n_draws, n_participants of all experiments)`` nats."""
+"""Function from parameters ``(n_draws,)`` each to ``(n_draws, n_participants of all experiments)`` nats."""
 N_ROUNDS_WITHIN = 8
-"""Of expectation maximisation with the same draws; more would ask more of them than they can tell."""
+"""Rounds of expectation maximisation with the same draws; the draws are too few to determine more."""
 N_ROUNDS_WITHOUT = 8
 """The same without a group."""
 RISING, MOST_ROUNDS = 1e-3, 4

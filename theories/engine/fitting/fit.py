@@ -34,9 +34,9 @@ WALKING_DRAWS = 128
 FITTING_DRAWS = 512
 """People who stand for a population while it is learned: with half as many, fits of nine parameters stop short."""
 N_ROUNDS, N_LATER_ROUNDS = 24, 12
-"""At most, of learning people from nothing, and from the population that earlier answers taught."""
+"""Most rounds of estimating a population from nothing, and from the population that earlier responses taught."""
 WALKED_ROUNDS = 8
-"""At most, where responses are walked through one by one."""
+"""Most rounds where responses are walked through one by one."""
 FEW_EXCHANGED, MORE_EXCHANGED = 4, 64
 """People in whom a parameter is exchanged, to see whether any prediction depends on it."""
 NOTHING = 1e-9
@@ -56,8 +56,8 @@ class Scored:
     """How well a theory predicts one experiment."""
 
     left_out: UnitScores
-    """With the population that the other experiments would have taught; of the only one, other people (or trials); of
-    several data sets, the other data sets."""
+    """Scores with the population that the other experiments would have taught; of a single experiment, other people (or
+    trials); of several data sets, the other data sets."""
     mean: Array
     """``(n_trials, n_options)`` proportions of the population that all answers taught."""
 
@@ -157,7 +157,7 @@ def idle_parameters(view: TheoryView) -> frozenset[str]:
 
 
 def _unmoved(view: TheoryView, names: Sequence[str], n_people: int) -> frozenset[str]:
-    """Of some parameters those whose exchange in ``n_people`` changes no prediction."""
+    """Find the parameters whose exchange among ``n_people`` people changes no prediction."""
     drawn = view.theory.population(2 * n_people)
     own = {name: values[:n_people] for name, values in drawn.items()}
     others = [own | {name: drawn[name][n_people:]} for name in names]

@@ -1,4 +1,4 @@
-"""Who people of whom something is known are: a regression that is learned on drawn people, and weights of these draws.
+"""Populations of people with known attributes: a regression estimated on drawn people, and weights of these draws.
 
 A theory whose source declares that a parameter depends on what is known of people (`dependence`) is fitted
 like any other, and then once more with the effects that it declares. Its population describes everybody, so that
@@ -32,11 +32,11 @@ from lakatos.theories.language.prior import Prior, draw_population
 
 Array = NDArray[np.float64]
 N_BATCHES = 4
-"""Of drawn people; those of a batch come from the populations that the batches before showed."""
+"""Batches of drawn people; those of a batch come from the populations that the batches before showed."""
 WIDER = 1.1
 """Times the spread over all people, from which the next batch is drawn."""
 N_ROUNDS_WITHOUT = 15
-"""Of expectation maximisation without a part of the people."""
+"""Rounds of expectation maximisation without a part of the people."""
 FEWEST_KNOWN = 10
 """People of whom all that a theory depends on must be known, or its effects are not learned."""
 
@@ -125,7 +125,7 @@ def learned_without(
     groups: NDArray[np.intp],
     counted: Bools | None = None,
 ) -> Iterator[tuple[Bools, CenterRegression]]:
-    """For each group who belongs to it, and the regression that the others teach.
+    """For each group, mark who belongs to it, and estimate the regression from the others.
 
     Args:
         people, found, free, prior_sd: As in `learn_regression`.

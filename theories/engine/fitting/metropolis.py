@@ -165,7 +165,7 @@ def sample(
 
 
 class _PopulationWalk:
-    """Where all chains are, and how they move."""
+    """Positions of all chains, and how they move."""
 
     z: Array
     """``(n_chains, n_units, n_parameters)``."""

@@ -26,14 +26,14 @@ where participants are alike, most of all where choices follow the evidence stri
 NORMAL = math.sqrt(2 * math.pi)
 ROOT = math.sqrt(2)
 N_STEPS, NO_STEP = 30, 5e-3
-"""Of `most_likely_normals`: at most, and the smallest that is followed by another, in widths of the range; each
+"""Most steps of `most_likely_normals`, and the smallest step that is followed by another, in widths of the range; each
 squares what is left of the error."""
 
 SETTLED = 2e-3
 """Change of a population, in widths of the range and in logarithms of the spread, after which none follows with the
 same draws."""
 LEAST_SHARE = 0.25
-"""Of the draws that must still count, by effective number (Kong, 1992), for another round with them."""
+"""Smallest share of the draws that must still count, by effective number (Kong, 1992), for another round with them."""
 
 
 def most_likely_normals(

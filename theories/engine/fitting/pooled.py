@@ -22,9 +22,9 @@ Array = NDArray[np.float64]
 Predict = Callable[[Mapping[str, Array]], Sequence[Array]]
 """Parameters ``(n_draws,)`` each to probabilities ``(n_draws, n_trials, n_options)`` of each experiment."""
 N_DISTANCES = 8
-"""From a fitted point at which its deviance is measured; twelve change most spreads by less than 1%."""
+"""Distances from a fitted point at which its deviance is measured; twelve change most spreads by less than 1%."""
 NEAREST = 5e-3
-"""Of these distances, as a share of the declared range."""
+"""Smallest of these distances, as a share of the declared range."""
 
 
 class SharedRegression:
@@ -35,7 +35,7 @@ class SharedRegression:
     """
 
     step = 1e-4
-    """Of the declared range, for slopes by differences."""
+    """Step of numerical slopes, as a share of the declared range."""
     dampings = (0.1, 1.0, 10.0, 100.0, 1000.0)
     """Tried in every round, as multiples of the damping that worked last."""
 

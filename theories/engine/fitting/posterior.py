@@ -89,18 +89,18 @@ POINTWISE_BYTES = 2**28
 BATCH_BYTES = 2**26
 """Probabilities asked of a theory at once."""
 LIMITS = SandboxLimits(wall_seconds=600.0, cpu_seconds=120.0)
-"""Of one call of the theory's NumPy code."""
+"""Limits of one call of the theory's NumPy code."""
 N_NUTS_CHAINS = 4
 FIRST_DRAWS = 500
-"""Of each chain, where nobody says how many; then more while they are not enough."""
+"""Draws of each chain by default; then more while they are not enough."""
 MOST_DRAWS: Mapping[Method, int] = {"NUTS": 4000, "adaptive Metropolis": 2000}
 NUTS_TUNE, FREE_TUNE = 500, 150
 NUTS_BYTES = 2**29
-"""Of draws that are asked of NUTS."""
+"""Most memory for the draws of NUTS."""
 OWN_TRIALS = 2
 """Cells for each answered one from which on the others are not evaluated."""
 SWEEPS = 4
-"""Of the gradient-free sampler, for each draw."""
+"""Sweeps of the gradient-free sampler for each draw."""
 
 
 def fit(
@@ -769,7 +769,7 @@ def diagnose(posterior: xr.Dataset, statistics: Mapping[str, Array]) -> ChainDia
     n_chains, n_draws = posterior.sizes["chain"], posterior.sizes["draw"]
 
     def values(found: xr.Dataset) -> dict[str, float]:
-        """By the name of each quantity; those that never change are left out."""
+        """Return the values by the name of each quantity; those that never change are excluded."""
         named = {}
         for name in found.data_vars:
             column = found[name]

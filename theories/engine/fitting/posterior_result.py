@@ -38,8 +38,8 @@ RESERVED = frozenset(
 STATISTIC_TYPES: Mapping[str, type] = {"diverging": bool, "n_steps": int, "depth": int}
 """Statistics of the sampler that are no decimals; ArviZ picks draws by ``diverging``."""
 R_HAT, LEAST_ESS, PARETO_K = 1.01, 400, 0.7
-"""Beyond these a posterior, or a leave-one-out estimate, is not to be trusted. R-hat is for four chains: chains that
-agree and hold so many independent draws between them have about 1 + n_chains / 800, and twice that is allowed."""
+"""Limits beyond which a posterior, or a leave-one-out estimate, is not to be trusted. R-hat is for four chains: chains
+that agree and hold so many independent draws between them have about 1 + n_chains / 800, and twice that is allowed."""
 
 UNINFORMED = 0.9
 """Standard deviation of a population's center (1 before the responses) from which on they hardly inform it."""
@@ -58,7 +58,7 @@ class ChainDiagnostics:
     n_divergences: int
     n_chains: int
     n_draws: int
-    """Of each chain, before any thinning."""
+    """Draws of each chain, before any thinning."""
     worst: str = ""
     """The quantity with the fewest effective draws."""
     uninformed: tuple[str, ...] = ()
@@ -115,7 +115,7 @@ class Posterior:
     """Address of its source."""
     method: Method
     reason: str
-    """Why this method."""
+    """Reason for this method."""
     data: Any
     """An ArviZ InferenceData with the groups ``posterior``, ``sample_stats``, ``log_likelihood``, ``observed_data``,
     ``constant_data``, and ``posterior_predictive`` once checked. A *cell* is one unit's responses to one trial."""

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 
 FIRST_SECONDS, BETWEEN_SECONDS = 5.0, 30.0
-"""After which a duration is estimated, and between two statements of the time left."""
+"""Seconds after which a duration is estimated, and between two statements of the time left."""
 
 
 class SamplingProgress:

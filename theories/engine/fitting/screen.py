@@ -19,11 +19,11 @@ from lakatos.theories.engine.scoring.score import (
 )
 
 SCREEN_DRAWS = 256
-"""Of the declared population."""
+"""Draws of the declared population."""
 ROUNDS = 5
-"""In which weights of draws are learned."""
+"""Rounds in which the weights of draws are estimated."""
 SHARE_FITTED = 0.2
-"""Of many drafts, those that are fitted."""
+"""Share of many drafts that is fitted."""
 
 
 def score_before_fit(evidence: Sequence[ExperimentEvidence]) -> float:

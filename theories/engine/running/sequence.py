@@ -236,7 +236,7 @@ class _SequenceTable:
     """People of several experiments who are walked together."""
 
     stimuli: Stimuli
-    """Of all experiments, one after the other."""
+    """Stimuli of all experiments, one after the other."""
     trial: AnyArray
     """``(n_participants, n_steps)`` row of the stimuli, -1 after a person's last response."""
     response: AnyArray

@@ -49,14 +49,14 @@ NOTHING_YET = "def choose(parameters, trials, xp): ..."
 
 @dataclass(frozen=True)
 class ProtectionLevel:
-    """Which layers of protection are active, for the trace."""
+    """Layers of protection that are active, for the trace."""
 
     layers: tuple[str, ...]
     landlock_abi: int
     python: str
     numpy: str
     notes: tuple[str, ...] = ()
-    """Why a layer is missing, where that is known."""
+    """Reasons why layers are missing, where they are known."""
 
 
 def start_protected(
@@ -100,7 +100,7 @@ class Sandbox:
     """
 
     module = "lakatos.theories.engine.sandbox.zygote"
-    """Whose ``main`` the zygote runs."""
+    """Module whose ``main`` the zygote runs."""
 
     def __init__(
         self,

@@ -78,7 +78,7 @@ class LikelihoodSession:
         self.together = False
         """Whether one call takes all vectors of parameters at once."""
         self.seed = 0
-        """Of random numbers that a likelihood draws."""
+        """Seed of random numbers that a likelihood draws."""
         header = {
             **vars(function),
             "people": [wire.describe(own) for own in people],

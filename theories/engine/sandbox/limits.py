@@ -10,7 +10,7 @@ NO_EXECUTABLE_MEMORY = "no_executable_memory"
 THREAD_LIMIT = "thread_limit"
 """Name of the layer in which the kernel lets a process that may start threads have `MOST_THREADS`."""
 MOST_THREADS = 64 + 2 * (os.cpu_count() or 1)
-"""Of a process that may start any. The sampler had 14 for four chains on two processors."""
+"""Most threads of a process that may start any. The sampler had 14 for four chains on two processors."""
 
 
 @dataclass(frozen=True)

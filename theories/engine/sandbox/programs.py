@@ -26,7 +26,7 @@ class RanProgram:
     returned: Any
     """What it returned; None where it failed."""
     failure: str = ""
-    """Why it failed, in words."""
+    """Reason of the failure, in words; empty without one."""
 
 
 class ProgramSandbox(Sandbox):

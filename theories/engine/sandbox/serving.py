@@ -101,7 +101,7 @@ def serve(sent: memoryview, room: memoryview) -> None:
 
 
 def seconds(answers: Sequence[wire.AnyArray]) -> list[bool]:
-    """Which answers hold the second option's probabilities only."""
+    """Mark the answers that hold the second option's probabilities only."""
     return [answer.ndim == 2 for answer in answers]
 
 

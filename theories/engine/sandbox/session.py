@@ -509,7 +509,7 @@ def read_head(child: TheoryProcess) -> tuple[dict[str, Any], int, int]:
 
 
 def _halves(reply: object, wanted: Sequence[Array]) -> list[bool]:
-    """Of which answers only the second of two options is sent, as far as these can be."""
+    """Mark the answers of which only the second of two options is sent, as far as these can be."""
     halves = [flag is True for flag in reply] if isinstance(reply, list) else [False] * len(wanted)
     if len(halves) != len(wanted):
         raise _not_an_answer()
@@ -638,7 +638,7 @@ def error_from(reply: Mapping[str, Any]) -> TheoryError:
 
 
 def _printable(text: object) -> str:
-    """At most 2000 characters, without any that a terminal would act upon."""
+    """Return at most 2000 characters of a text, without any that a terminal would act upon."""
     return "".join(
         character if character.isprintable() or character == "\n" else "?"
         for character in str(text)[:2000]

@@ -26,7 +26,7 @@ Array = NDArray[np.float64]
 LIMITS = SandboxLimits(
     wall_seconds=3600.0, cpu_seconds=900.0, memory_bytes=4 * 2**30, output_bytes=2**30
 )
-"""For every sampling; tracing and compiling may use less processor time, `COMPILING_SECONDS`."""
+"""Limits of every sampling; tracing and compiling may use less processor time, `COMPILING_SECONDS`."""
 COMPILING_SECONDS = 300.0
 """Most processor time for tracing and compiling. Theories of choices take 17 to 37 s, diffusions by their series 80 s,
 and twice that on a busy machine. A walk through 35 steps of time (a diffusion of bounds that fall) had not ended after
@@ -45,7 +45,7 @@ class NutsSample:
     center: Array
     """``(n_chains, n_draws, n_parameters)``; of no parameters where no unit is ruled by a population."""
     spread: Array
-    """As ``center``, above 0."""
+    """Spread of the population, of the shape of ``center``, above 0."""
     statistics: Mapping[str, Array]
     """``(n_chains, n_draws)`` each."""
     seconds: float
@@ -160,7 +160,7 @@ class CompiledSession(TheorySession):
         self.problem = "".join(
             character if character.isprintable() else " " for character in problem
         )
-        """Why the theory was not traced; empty if it was."""
+        """Reason why the theory was not traced; empty if it was."""
         self.seconds = _number(reply.get("seconds"))
         """What tracing and compiling took."""
 

@@ -28,9 +28,9 @@ class TrialArrangement:
     """Sets of trials laid together, divided into parts of like size."""
 
     stimuli: tuple[Stimuli, ...]
-    """As they were given."""
+    """Stimuli as they were given."""
     parts: tuple[Stimuli, ...]
-    """As a process holds them."""
+    """Stimuli as a process holds them."""
     order: NDArray[np.intp]
     """``(n_trials,)`` place of each trial of the parts among those given, all one after another."""
 
@@ -57,7 +57,7 @@ class TrialArrangement:
 
     @cached_property
     def _rows(self) -> list[slice]:
-        """Of each given set, its trials among all."""
+        """Rows of each given set among all trials."""
         ends = np.cumsum([0, *map(len, self.stimuli)]).tolist()
         return [slice(start, end) for start, end in pairwise(ends)]
 

@@ -19,7 +19,7 @@ DECAYS = (0.2, 0.6)
 """Shares by which what was seen moves at each step, for running means of rewards and choices."""
 N_STATES = 3
 MOST_DEGREE = 4
-"""Of the polynomials that describe a distribution over the outcomes of a scale."""
+"""Largest degree of the polynomials that describe a distribution over the outcomes of a scale."""
 
 
 def trial_columns(domain: Domain, trials: Sequence[Trials]) -> tuple[Array, Array]:

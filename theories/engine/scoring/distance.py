@@ -35,11 +35,11 @@ DUPLICATE = 0.02
 MOST_TRIALS = {"mean": 1024, "person": 512}
 """Trials on which theories are compared; of more, some are taken at random."""
 SPREADS = (0.15, 0.05)
-"""Of the declared range; how far around the people found so far better ones are looked for, round by round."""
+"""Shares of the declared range: how far around the people found so far better ones are looked for, round by round."""
 N_NEW = 128
 """People tried in each round, for all targets of a theory together."""
 FEW = 8
-"""At least so many for each target."""
+"""Fewest people tried for each target."""
 LEAST_WEIGHT = 1e-4
 
 
@@ -48,7 +48,7 @@ class TheoryDistance:
     """How far two theories are apart, as root mean square differences of probabilities."""
 
     declared: float
-    """With the declared populations."""
+    """Distance with the declared populations."""
     first_by_second: float
     """What remains of the first theory's predictions when the second adapts to them."""
     second_by_first: float

@@ -43,7 +43,7 @@ class ErrorRatio:
     """Ends of the 90% interval."""
     high: float
     degrees: float
-    """Of freedom of the error under the theory."""
+    """Degrees of freedom of the error under the theory."""
 
     @property
     def is_above_one(self) -> bool:

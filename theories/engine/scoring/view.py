@@ -158,7 +158,7 @@ class TheoryView:
         trials: Sequence[Trials],
         changes: Sequence[Callable[[Array], Array]],
     ) -> Array:
-        """Of a theory that walks: ``(n_changes, n_draws, n_participants)`` nats; see `sequence`."""
+        """Compute ``(n_changes, n_draws, n_participants)`` nats of a theory that walks; see `sequence`."""
         return log_likelihood_changed(self._session, self.domain, parameters, trials, changes)
 
     def probabilities(

@@ -66,15 +66,16 @@ SMALLEST_SHARE = 1e-3
 LEAST_EFFECTIVE = 3
 """Effective points for each parameter that a proposal rests on, at least; likelihoods are flattened until it does."""
 LEAST_INFORMATION = 0.02
-"""Of a cell, relative to the population's own precision: no direction counts less."""
+"""Least information of a cell, relative to the population's own precision: no direction counts less."""
 N_RESAMPLED, FEWEST_RESAMPLED = 6000, 64
 """Draws of all cells with which populations are drawn, and of each cell, at least."""
 LEAST_SPREAD = 0.4
-"""Of the declared population's standard deviation: a narrower population does not decide where points are drawn."""
+"""Smallest share of the declared population's standard deviation: a narrower population does not decide where points
+are drawn."""
 WIDER_POPULATION = 1.5
 """Times the population's standard deviation, for these draws."""
 MOST_RATIO = 300.0
-"""Of densities under two populations, in nats; more only far from every cell."""
+"""Largest log ratio of densities under two populations, in nats; more occurs only far from every cell."""
 N_LEARNED = 12
 """Rounds of expectation maximisation of the population, after each round of points."""
 

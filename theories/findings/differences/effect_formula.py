@@ -40,7 +40,7 @@ class EffectFormula:
 
     text: str
     parameters: tuple[str, ...]
-    """On the left side; none where all parameters are meant."""
+    """Parameters on the left side; none where all parameters are meant."""
     predictors: tuple[str, ...]
     """Columns that the right side names, in their order; random effects aside."""
     slopes: tuple[str, ...]
@@ -59,7 +59,7 @@ class DesignTerm:
     name: str
     columns: tuple[int, ...]
     labels: tuple[str, ...]
-    """Of the columns, such as ``strategy[regulate]``."""
+    """Names of the columns, such as ``strategy[regulate]``."""
     predictors: tuple[str, ...]
 
 
@@ -200,7 +200,7 @@ def design_of(formula: EffectFormula, frame: pd.DataFrame) -> EffectDesign:
 def in_function(
     right: str, function: str, column: str, after: str = r"\s*\)"
 ) -> re.Match[str] | None:
-    """Where a formula applies a function to a column, such as ``scale(age)``.
+    """Find where a formula applies a function to a column, such as ``scale(age)``.
 
     Args:
         right: Side of the formula.

@@ -81,7 +81,7 @@ class EffectPower:
     """Studies that showed one of any parameter, where there is none."""
     parameter: str = ""
     n_trials: int = 0
-    """Of each participant in each condition."""
+    """Trials of each participant in each condition."""
 
     @property
     def power(self) -> float:

@@ -34,7 +34,7 @@ from scipy.stats import t as student
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
 N_ROUNDS = 60
-"""Of expectation maximisation of the covariances, at most."""
+"""Most rounds of expectation maximisation of the covariances."""
 SETTLED = 1e-3
 """Relative change of the participants' variances, after which no round follows."""
 N_EXCHANGES = 1999
@@ -259,7 +259,7 @@ class Exchange:
     """How the labels of some columns are exchanged where they mean nothing."""
 
     columns: tuple[int, ...]
-    """Of the design; they are exchanged together."""
+    """Columns of the design that are exchanged together."""
     is_within: bool
     """Whether whole cells of a participant are exchanged; else participants of one stratum."""
     stratum: Ints

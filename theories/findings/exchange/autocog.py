@@ -160,7 +160,7 @@ class HeldTheory:
     """A theory in a file of AutoCog that holds several: a round's ``theories.json``, or a ``state.json``."""
 
     label: str
-    """As the file calls it, such as ``pi_1``, or else its place, such as ``rounds.2.next_theory``."""
+    """Name in the file, such as ``pi_1``, or else its place, such as ``rounds.2.next_theory``."""
     value: Mapping[str, Any]
 
     @property

@@ -28,11 +28,11 @@ Array = NDArray[Any]
 MOST_CHECKED: Final = 40
 """Responses of a participant on which formulas are compared with the theory."""
 PARTICIPANTS_CHECKED: Final = 3
-"""Of the first experiment."""
+"""Participants of the first experiment whose likelihoods are compared."""
 CHECKED_AT: Final = (0.5, 0.3, 0.8)
 """Quantiles of the population at which they are compared."""
 TOLERANCE: Final = 1e-8
-"""In nats, of the log likelihood of all these responses."""
+"""Largest difference, in nats, of the log likelihood of all these responses."""
 
 
 def exported(

@@ -243,7 +243,7 @@ def _largest(formula: Formula) -> float:
 
 @dataclass
 class _Paths:
-    """Which way each branch on a symbol is taken, in one of the ways through the code."""
+    """Ways taken at the branches on a symbol, in one of the ways through the code."""
 
     taken: dict[Formula, bool] = field(default_factory=dict)
     given: dict[Formula, bool] = field(default_factory=dict)
@@ -555,7 +555,7 @@ class TheoryFormulas:
     feedback: tuple[str, ...]
     """What follows a response and is read by a theory that learns."""
     probabilities: tuple[Formula, ...]
-    """Of each option."""
+    """Probability of each option."""
     state: tuple[str, ...] = ()
     """Numbers that a theory that learns keeps."""
     first: tuple[Formula, ...] = ()

@@ -108,7 +108,7 @@ class Likelihood:
     responses: tuple[str, ...]
     """Arguments that hold responses."""
     bounds: Mapping[str, tuple[float, float]]
-    """Of each parameter, in the order in which a vector holds them."""
+    """Bounds of each parameter, in the order in which a vector holds them."""
     returns: str
     """One of `RETURNS`."""
     vectorised: bool = False
@@ -788,7 +788,7 @@ class _Trial:
         return self.sandbox.open_function(self.item.called, people or self.people, self.limits)
 
     def _at(self, person: int, vector: Array, trial: int | None = None) -> str:
-        """Where something was found, in words."""
+        """Describe where something was found."""
         values = ", ".join(
             f"{name}={value:.6g}" for name, value in zip(self.item.bounds, vector, strict=True)
         )

@@ -35,7 +35,7 @@ START = {start}
 """Medians of the population, {people}."""
 '''
 MARK = "# The theory itself, as the laboratory runs it.\n"
-"""Before the text of the theory."""
+"""Line before the text of the theory."""
 ALONE = '''
 
 def probabilities(values, trials):
@@ -133,7 +133,7 @@ def source_in_function(text: str) -> str:
 
 
 def _columns_read(source: str, arrays: Collection[str]) -> list[str]:
-    """Which of these arrays a theory looks up, in their order."""
+    """Find which of these arrays a theory looks up, in their order."""
     looked_up = {key for _, key in _lookups(source)}
     return [name for name in arrays if name in looked_up]
 

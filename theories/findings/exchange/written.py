@@ -22,7 +22,7 @@ from lakatos.theories.language.prior import Prior
 
 Array = NDArray[Any]
 LEAST_PROBABILITY: Final = 1e-12
-"""Of an option, in every likelihood."""
+"""Smallest probability of an option, in every likelihood."""
 RESERVED: Final = frozenset(
     {
         "data",
@@ -177,7 +177,7 @@ class ExportedTheory:
     n_checked: int
     """Rows of which the program itself checks the log likelihood."""
     log_likelihood: float
-    """Of these rows at ``start``, as the laboratory computes it."""
+    """Log likelihood of these rows at ``start``, as the laboratory computes it."""
     pooled: bool = False
     """Whether rows are counts in which participants cannot be told apart."""
 

@@ -66,7 +66,7 @@ class LearnerRows:
     response: Rows
     count: Array
     person: Rows
-    """Of all experiments; where people cannot be told apart, one for each trial."""
+    """Unit of each response, numbered over all experiments; where people cannot be told apart, each trial is one."""
     experiment: Rows
     trials: tuple[Trials, ...]
 
@@ -396,7 +396,7 @@ def _parts(n_rows: int, per_row: int) -> list[slice]:
 
 
 def learn_population(rows: LearnerRows, strength: Array) -> LearnerPopulation:
-    """Who the people are, on top of learners that did not see the responses in question."""
+    """Estimate the population of people, on top of learners that did not see the responses in question."""
     if rows.trials[0].pooled:
         tastes = np.zeros((*rows.columns.shape[:2], 0))
         drawn = draw_population(PEOPLE, N_POINTS, np.random.default_rng(0))

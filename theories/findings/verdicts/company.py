@@ -283,7 +283,7 @@ def _measured(
 def best_of_each_form(
     competing: Iterable[tuple[str, TheoryCompleteness]],
 ) -> list[TheoryCompleteness]:
-    """Of theories with the titles of their published forms, the best of each form, so that none counts twice."""
+    """Choose the best theory of each published form, given with its title, so that none counts twice."""
     best: dict[str, TheoryCompleteness] = {}
     for title, one in competing:
         if title not in best or one.score > best[title].score:

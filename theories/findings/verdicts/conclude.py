@@ -77,7 +77,7 @@ class RivalComparison:
     advantage: ScoreEstimate
     """Advantage of the leader, in nats per choice."""
     basis: str
-    """On which data."""
+    """Data of the comparison, in words."""
     n_compared: int = 1
     """Theories among which the leader was chosen on these data; 1 where it was chosen without them."""
 
@@ -428,7 +428,7 @@ def _on_sealed(
     leader: Digest,
     rivals: Sequence[Digest],
 ) -> list[RivalComparison]:
-    """On responses that were sealed from the loop; none where there are none."""
+    """Compare on responses that were sealed from the loop; empty where there are none."""
     sealed, opened = decisive_sealed_of(theories, experiments), experiments.sealed
     if not sealed or opened is None:
         return []
@@ -449,7 +449,7 @@ def _on_frozen(
     leader: Digest,
     rivals: Sequence[Digest],
 ) -> list[RivalComparison]:
-    """On predictions that were frozen before the responses; none where a rival has none."""
+    """Compare on predictions that were frozen before the responses; empty where a rival has none."""
     advantages = {name: frozen_advantage(theories, experiments, leader, name) for name in rivals}
     frozen = {name: item for name, item in advantages.items() if item is not None}
     if not frozen or len(frozen) < len(rivals):
@@ -466,7 +466,7 @@ def _on_frozen(
 
 
 def frozen_basis(experiments: Sequence[str]) -> str:
-    """In words, before which experiments predictions were frozen; of many, their number."""
+    """State the experiments before which predictions were frozen; of many, their number."""
     names = [experiment_in_words(name) for name in experiments]
     if len(names) > MOST_FROZEN:
         return f"predictions frozen before {len(names)} experiments"

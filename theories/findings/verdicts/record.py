@@ -43,7 +43,7 @@ class ErrorOnTrials(Record):
     version: Literal[1] = 1
     theory: Digest
     open: float
-    """On trials that the loop has seen, averaged over experiments."""
+    """Error on trials that the loop has seen, averaged over experiments."""
     sealed: float | None
     sealed_error: float | None
     """Standard error of ``sealed`` over trials."""
@@ -68,8 +68,8 @@ class TruthCompared(Record):
     pool: dict[str, float]
     """Like ``corrected`` for every theory of the pool, on a sample of trials."""
     sequence: dict[str, dict[str, float]]
-    """If the rule or the leader depends on the past: how often participants repeat their last choice, overall, after
-    a reward and after none; for ``hidden`` and by theory."""
+    """How often participants repeat their last choice, overall, after a reward and after none, if the rule or the
+    leader depends on the past; for ``hidden`` and by theory."""
 
 
 class TheoriesMapped(Record):
@@ -177,7 +177,7 @@ class UnexplainedError(Record):
     """Ends of the 90% interval."""
     high: float
     degrees: float
-    """Of freedom of the error under the theory."""
+    """Degrees of freedom of the error under the theory."""
 
     @property
     def known(self) -> ErrorRatio:

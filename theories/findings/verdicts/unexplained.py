@@ -257,7 +257,7 @@ def _rounded(p: Array) -> Array:
 
 @dataclass(frozen=True)
 class _People:
-    """Who was asked what, and how often."""
+    """Trials that each participant responded to, and how often."""
 
     person: NDArray[np.int64]
     trial: NDArray[np.int64]
