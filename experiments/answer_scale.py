@@ -29,7 +29,7 @@ FEWEST_HEAPED = 40
 COARSE = 10.0
 """The finest step of answers from which on it is told, even where all answers keep to it."""
 ROUND_STEPS = tuple(base * 10.0**power for power in range(-6, 7) for base in (1, 5))
-"""Whose multiples are round numbers."""
+"""Steps whose multiples are round numbers."""
 
 
 @dataclass(frozen=True)
@@ -38,15 +38,15 @@ class AnswerScale:
 
     kind: Literal["levels", "number", "timed"]
     unit: str
-    """Of the numbers, such as "coins" or "s"."""
+    """Unit of the numbers, such as "coins" or "s"."""
     places: tuple[float, ...]
     """The number that each outcome stands for: a level, or the middle of a bin."""
     widths: tuple[float, ...]
-    """Of each outcome's bin; 1 where outcomes are levels."""
+    """Width of each outcome's bin; 1 where outcomes are levels."""
     edges: tuple[float, ...] = ()
-    """Of the bins, one more than there are; none where outcomes are levels."""
+    """Edges of the bins, one more than there are; none where outcomes are levels."""
     options: tuple[str, ...] = ()
-    """Of a choice with its time; outcomes are the first option's bins, then the second's, and so on."""
+    """Options of a choice with its time; outcomes are the first option's bins, then the second's, and so on."""
 
     @property
     def n_outcomes(self) -> int:

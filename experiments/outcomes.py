@@ -59,7 +59,7 @@ class HasCues(Protocol):
 
     @property
     def cue_names(self) -> tuple[str, ...]:
-        """In the order of their numbers; none without cues."""
+        """Names of the cues in the order of their numbers; none without cues."""
 
     @property
     def go(self) -> int:

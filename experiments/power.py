@@ -103,7 +103,7 @@ class DesignVerdict:
     indistinguishable: tuple[Pair, ...]
     """Open pairs that this sample cannot separate; they are carried as ties."""
     reason: str
-    """For the journal: the pairs with their power, and what would help."""
+    """Reason for the journal: the pairs with their power, and what would help."""
 
 
 def recovery_power(

@@ -125,7 +125,7 @@ def check_proposal(
 def problems_of_trials(
     domain: Domain, settings: Mapping[str, Any], stimuli: Stimuli, forbidden: Sequence[str] = ()
 ) -> dict[int, str]:
-    """Why trials cannot be asked, by row; arguments and errors as of `check_proposal`.
+    """Explain why trials cannot be presented, by row; arguments and errors as of `check_proposal`.
 
     Raises:
         StimuliError: A trial is none of the domain.

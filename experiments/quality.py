@@ -161,7 +161,7 @@ class ImpossibleTimes:
 def are_impossible(
     response_time_ms: Sequence[float], server_time_ms: Sequence[float]
 ) -> list[bool]:
-    """Which response times are longer than the server's clock allows.
+    """Mark the response times that are longer than the server's clock allows.
 
     Args:
         response_time_ms: As the page said.

@@ -1,4 +1,4 @@
-"""When to stop asking: looks at the data while people arrive, decided by Bayes factors.
+"""Rules for the end of collection: looks at the data while participants arrive, decided by Bayes factors.
 
 A Bayes factor says how much likelier the answers are under one theory than under another, each with the population of
 people that was frozen before the first of them was asked. People answer independently of one another, so that the log

@@ -1,4 +1,4 @@
-"""From a table of answers and the meaning of its columns to experiments that theories can be scored on."""
+"""Adoption of a file: a table of responses and the meaning of its columns become experiments that score theories."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ class AdoptedAnswers:
     confounds: tuple[str, ...] = ()
     """Those of the notes that state which properties of trials go together."""
     people: tuple[Mapping[str, tuple[str, ...]], ...] = ()
-    """For each experiment what is known of its people, by column, in their order; as the cells say it."""
+    """Attributes of the participants of each experiment, by column, in their order, as the cells have them."""
     about_rows: tuple[str, ...] = ()
     """Those of the notes that tell of rows and answers, not of files; they name nobody."""
     left_out: LeftOutTable = field(default_factory=LeftOutTable)
@@ -175,7 +175,7 @@ class AdoptedAnswers:
     read_back: tuple[str, ...] = ()
     """Some responses in words, and which columns are not read; they name participants."""
     beside: tuple[Mapping[str, Array], ...] = ()
-    """For each experiment the cells of attributes, and of the participant, beside each response, in text."""
+    """Cells of attributes, and of the participant, beside each response of each experiment, as text."""
 
     @property
     def excluded(self) -> dict[str, str]:

@@ -51,10 +51,10 @@ class WithUnit:
     """A number and the unit that stands beside it."""
 
     number: str
-    """As it is written, without sign."""
+    """The number as it is written, without sign."""
     is_negative: bool
     unit: str
-    """In small letters; empty where none stands there."""
+    """The unit in small letters; empty where none is given."""
 
 
 def with_unit(cell: str) -> WithUnit | None:

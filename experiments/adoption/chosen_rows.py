@@ -1,4 +1,4 @@
-"""Which rows of a table are answers: those of the study, each once, one answer a row."""
+"""Choice of the rows of a table that are responses: those of the study, each once, one response a row."""
 
 from __future__ import annotations
 
@@ -208,7 +208,7 @@ def _counter_of_rows(frame: pd.DataFrame, columns: AnswerColumns) -> str:
 
 
 def alike_names(frame: pd.DataFrame, columns: AnswerColumns) -> list[str]:
-    """Where people may be one under several names, by rows; a run keeps these words, and no names."""
+    """List rows whose names may be of one participant; a run keeps these words, and no names."""
     if columns.participant not in frame.columns:
         return []
     names = frame[columns.participant].drop_duplicates()

@@ -233,7 +233,7 @@ OF_VISITS = {"session", "run"}
 
 
 def _naming_people(frame: pd.DataFrame, names: Sequence[str]) -> list[str]:
-    """Of several columns that may name participants: those whose names speak of no trials and that fall together.
+    """Choose, of columns that may name participants, those whose names suggest no trials and whose cells coincide.
 
     One of them that tells apart all that the others do, and not each row from all others, is enough.
     """
@@ -258,7 +258,7 @@ def _counts_rows(frame: pd.DataFrame, found: Mapping[str, str], item: ColumnSumm
 
 
 def _rank_as_order(frame: pd.DataFrame, found: Mapping[str, str], item: ColumnSummary) -> int:
-    """Of several columns that one word calls an order, 0 for one that numbers rows, 2 for one that does not.
+    """Rank columns that one word calls an order: 0 for one that numbers rows, 2 for one that does not.
 
     An identifier that numbers each participant's rows alike (1) may be that of an item.
     """

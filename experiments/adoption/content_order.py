@@ -24,7 +24,7 @@ Array = NDArray[Any]
 SHOWN_DIGITS = 10
 """Significant digits of what was shown; a sum of probabilities stays within the tolerance of its domain."""
 FEEDBACK_DECIMALS = 8
-"""Of feedback, which is a share of the largest reward."""
+"""Decimals of feedback, which is a share of the largest reward."""
 
 
 def trials_of_study(

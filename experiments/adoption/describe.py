@@ -128,7 +128,7 @@ class TableDescription:
     n_rows: int
     columns: tuple[ColumnSummary, ...]
     domain: str
-    """Whose trials these seem to be; empty where none fits."""
+    """Kind of task that the trials seem to be of; empty where none fits."""
     mapping: AnswerColumns
     """Guessed; a question mark stands where nothing could be guessed."""
     facts: tuple[str, ...]
@@ -425,7 +425,7 @@ def _open_again(stimulus: Mapping[str, Any], stated: AnswerColumns) -> dict[str,
 
 
 PARTS_OF_CHOICES = ("amounts", "delays_days", "a_amounts", "b_amounts", "ratings")
-"""Of which no column is the response as well."""
+"""Parts of which no column is the response as well."""
 
 
 def _prepared(

@@ -109,7 +109,7 @@ def _with_plain_names(text: str, columns: Sequence[str]) -> tuple[str, dict[str,
 
 
 JOINED = " & "
-"""Between the columns that name participants together, as in ``site & id``."""
+"""Text between the columns that name participants together, as in ``site & id``."""
 
 
 def joined_columns(name: str, columns: Sequence[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""From what columns may be to a mapping: the kind of task, the parts of its trials, rewards, codes and units."""
+"""Guess of a mapping from what columns may be: the kind of task, the parts of its trials, rewards, codes and units."""
 
 from __future__ import annotations
 
@@ -475,7 +475,7 @@ def begins_anew(frame: pd.DataFrame, mapping: AnswerColumns) -> bool:
 
 
 def _guessed_code(table: AnswerTable, response: str, stimulus: Mapping[str, Any]) -> dict[str, int]:
-    """Which cell names which option, where the words for the two are known: left and right, ss and ll.
+    """Guess which cell names which option, where the words for the two are known: left and right, ss and ll.
 
     Words for places say nothing where columns name options by what they are, nor the other way round.
     """

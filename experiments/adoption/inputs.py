@@ -74,7 +74,7 @@ class MissingInputs:
     """What theories cannot be tested on with a file, and why."""
 
     reasons: Mapping[str, str]
-    """By the name of the input."""
+    """Reasons by the name of the input."""
     notes: tuple[str, ...] = ()
     """What goes together, what was assumed, and what is not considered, in words."""
     first_option: str = ""
@@ -173,7 +173,7 @@ def _named_by_meaning(columns: AnswerColumns, domain: Domain) -> str:
 
 
 def _order_reason(columns: AnswerColumns, layout: StimulusLayout, domain: Domain) -> str:
-    """Why the order of trials is not known; empty where it is, or where rows must stand in it."""
+    """State why the order of trials is not known; empty where it is, or where rows must be in that order."""
     if columns.order or columns.is_pooled or domain.sequential or layout.from_rows is not None:
         return ""
     if columns.wide:

@@ -104,7 +104,8 @@ class StimulusLayout:
     """``(n_trials, n_options)`` properties of options by which they are compared, by their names in words;
     ``(n_trials,)`` those of the whole trial. None: the domain's attributes."""
     always: Mapping[str, tuple[str, str]] = field(default_factory=dict)
-    """For properties what an option is that always has less of them than the others, and more, in words."""
+    """For each property, descriptions of an option that always has less of it than the others, and of one that always
+    has more."""
     inputs: Mapping[str, NeededParts] = field(default_factory=dict)
     """Parts that some theories need, by the name by which mechanisms say so (`Mechanism.needs`)."""
     neutral: Mapping[str, float] = field(default_factory=dict)
@@ -310,7 +311,7 @@ def number_in(words: Sequence[str], side: str) -> int:
 def guess_attributes(
     attributes: Sequence[str], options: Sequence[str], names: Sequence[str]
 ) -> dict[str, Any]:
-    """As many columns as there are options, whose names hold that of the attribute; all of them or none."""
+    """Find as many columns as there are options, whose names hold that of the attribute; all of them or none."""
     found = {}
     for attribute in attributes:
         of_attribute = set(attribute.split("_"))

@@ -43,7 +43,7 @@ class LeftOutKind:
     participants: Mapping[str, int]
     """Number of these rows by participant; empty where rows are of none."""
     conditions: Mapping[str, Mapping[str, int]]
-    """Likewise by the cell of each column of conditions."""
+    """Number of these rows by the cell of each column of conditions."""
 
     @property
     def sentence(self) -> str:
@@ -65,7 +65,7 @@ class LeftOutTable:
     n_all: int = 0
     """Rows of the file, or responses where several stand in a row."""
     participants: int = 0
-    """Of the whole file."""
+    """Participants of the whole file."""
     conditions: Mapping[str, Mapping[str, int]] | None = None
     """Rows of the whole file by the cell of each column of conditions."""
 
@@ -100,7 +100,7 @@ class LeftOutTable:
         return (*(kind.sentence for kind in self.kinds), *by_condition)
 
     def _by_condition(self) -> dict[str, tuple[dict[str, int], Mapping[str, int]]]:
-        """For each column of conditions the rows that are left out, and all rows, by cell."""
+        """For each column of conditions, count the excluded rows, and all rows, by cell."""
         return {
             name: (
                 {cell: sum(kind.conditions.get(name, {}).get(cell, 0) for kind in self.kinds)

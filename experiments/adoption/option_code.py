@@ -1,4 +1,4 @@
-"""Which option each cell of a column of responses names, where a study does not say it."""
+"""Code of a column of responses where a study states none: the option that each cell names."""
 
 from __future__ import annotations
 
@@ -372,7 +372,7 @@ def two_readings(column: str) -> str:
 def option_named(
     name: str, cells: RowCells, columns: AnswerColumns, labels: Sequence[str]
 ) -> int | None:
-    """Which of two options a column's name names, as ``chose_now`` and ``choice == left`` do; None: it names none.
+    """Find which of two options a column's name names, as ``chose_now`` and ``choice == left`` do; None without one.
 
     What is computed from columns, as in ``1 - chose_now``, has no name. ``not_risky`` names the other option.
     """

@@ -37,11 +37,11 @@ FEWEST = 20
 MOST_DOMINATED = 0.4
 """Share of dominated options among the choices in which one option dominates, beyond which they are questioned."""
 MOST_AT_ONE_TIME = 0.2
-"""Likewise where it is the smaller of two amounts that come at the same time."""
+"""Share of choices of the smaller of two amounts at the same time beyond which they are questioned."""
 REVERSED = -5.0
 """Standard errors by which choices go against what speaks for an option, beyond which they are questioned."""
 STRONG = 0.2
-"""Likewise the least correlation, so that a small tendency of many participants is not questioned."""
+"""Least correlation at which reversed choices are questioned, so that a small tendency of many participants is not."""
 MOST_MARKED = 0.1
 """Share of a column's numbers beyond which a positive one is no mark of missing values."""
 FAR = 100.0
@@ -49,7 +49,7 @@ FAR = 100.0
 THOUSAND = 50.0
 """Least factor between the medians of participants whose numbers seem to be in two units."""
 FACTORS = (7, 12, 24, 30, 60, 100, 365, 1000)
-"""Between units of time or money."""
+"""Factors between units of time or money."""
 STIMULUS_WORDS = {
     "type", "pair", "pairs", "stim", "stimulus", "stimuli", "cue", "cues", "context", "state", "setsize", "symbol",
     "symbols", "problem", "condition", "cond", "image", "card", "machine",

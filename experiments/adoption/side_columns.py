@@ -170,7 +170,7 @@ def _offered(frame: pd.DataFrame, stimulus: Mapping[str, Any]) -> NDArray[np.flo
 
 
 def _clearness(values: NDArray[np.float64], offered: NDArray[np.float64]) -> float:
-    """By how many standard errors choices follow what was offered: a multiple correlation, chance taken off."""
+    """Compute by how many standard errors choices follow what was offered: a multiple correlation, less chance."""
     known = np.isfinite(values) & np.isfinite(offered).all(axis=1)
     n_rows, n_columns = int(known.sum()), offered.shape[1]
     if not n_columns or n_rows <= n_columns + 1 or np.ptp(values[known]) == 0:

@@ -31,7 +31,7 @@ MOST_CELLS = 1_000_000
 NEARLY_ALL = 0.98
 """Share of rows in which a relation between columns holds; the others may be wrong cells."""
 FEWEST_ROWS = 4
-"""Of a participant."""
+"""Fewest rows of a participant."""
 MOST_CODES = 12
 """Different cells of a column of responses."""
 CLEAR = 4.0
@@ -488,7 +488,7 @@ def dependence(response: ColumnSignature, columns: Sequence[Array]) -> float:
 
 
 def stays_after_reward(choice: ColumnSignature, reward: Array, person: Places) -> float:
-    """By how many standard errors a choice is repeated more often after a high reward than after a low one.
+    """Compute by how many standard errors choices are repeated more often after high rewards than after low ones.
 
     A person's steps with one choice are compared among themselves (the statistic of Mantel and Haenszel, 1959), so that
     a number which only comes with a choice, such as an offer that is accepted, is no reward.

@@ -38,7 +38,7 @@ SCALE_WORDS: dict[str, dict[str, str]] = {
         "response_time": "part of the response",
     },
 }
-"""Likewise where answers are numbers, or a choice with its time; by the kind of the scale."""
+"""Descriptions of keys where responses are numbers, or a choice with its time; by the kind of the scale."""
 
 
 def study_text(

@@ -55,13 +55,13 @@ from lakatos.traces.wording import in_a_list, plural
 VISITS = {"date", "datum", "fecha", "session", "sess", "visit", "wave", "day"}
 """Words in names of columns that say when a participant took part."""
 FEWEST_ANSWERS = 10
-"""Of a person whose answers are all the same, before that is odd."""
+"""Fewest responses of a participant who always responds alike, from which this is reported as odd."""
 
 
 def practice_in_words(
     frame: pd.DataFrame, where: Mapping[str, Any], stated: AnswerColumns
 ) -> list[str]:
-    """Which rows of practice or of nobody are left out without the user having said so."""
+    """List the rows of practice, or of no participant, that are excluded although the user did not state this."""
     lines = []
     for column, wanted in where.items():
         if column in stated.where:
@@ -111,7 +111,7 @@ def _visits(table: AnswerTable, mapping: AnswerColumns) -> tuple[str, list[str]]
 def again_in_words(
     table: AnswerTable, mapping: AnswerColumns, domain: Domain | None
 ) -> tuple[dict[str, Any], list[str]]:
-    """Where few participants took part twice: the part of the trials that says so, and what to say of it."""
+    """Find a few participants who took part twice: the part of the trials that shows it, and a note about it."""
     name, people = _visits(table, mapping)
     if not name:
         return {}, []
@@ -138,7 +138,7 @@ def again_in_words(
 
 
 def alternatives_in_words(changes: Mapping[str, Any], stated: AnswerColumns) -> tuple[str, ...]:
-    """With which options rows are read as alternatives, where the user did not say so."""
+    """State the options with which rows are read as alternatives, where the user did not state them."""
     if stated.alternative or "alternative" not in changes:
         return ()
     options = (
@@ -302,7 +302,7 @@ def is_answered(line: str, stated: AnswerColumns) -> bool:
 
 
 def assumed_unit(source: AnswerTable, mapping: AnswerColumns, stated: AnswerColumns) -> list[str]:
-    """That delays are taken to be days, where neither names of columns nor cells nor the user say a unit."""
+    """State that delays are assumed to be days, where neither names of columns nor cells nor the user state a unit."""
     parts = mapping.stimulus | stated.stimulus
     if "delay_unit" in parts:
         return []
@@ -323,7 +323,7 @@ def assumed_unit(source: AnswerTable, mapping: AnswerColumns, stated: AnswerColu
 
 
 def assumed_chances(table: AnswerTable, mapping: AnswerColumns, reading: Reading) -> list[str]:
-    """That probabilities are taken for numbers that no column says, where nothing else says so."""
+    """State which probabilities are assumed, where neither a column nor the user states them."""
     assumed = [
         f"--column '{part}={json.dumps(value)}'"
         for part, value in mapping.stimulus.items()

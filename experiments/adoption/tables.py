@@ -108,19 +108,19 @@ class AnswerTable:
     """Rows of text cells, an empty cell being empty text."""
 
     name: str
-    """Of the file or folder."""
+    """Name of the file or folder."""
     frame: pd.DataFrame
     """Columns of text; the index is the number of each row as a spreadsheet shows it, the header being row 1."""
     notes: tuple[str, ...] = ()
     """What had to be assumed in reading it."""
     marked: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """For each column the words in its cells that were taken as empty, such as NA."""
+    """Words that were read as empty, such as NA, by column."""
     grouped: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """For each column whose numbers may be thousands, or have three decimals as they are read, some of its cells."""
+    """Some of the cells of columns whose numbers may be thousands, or have three decimals as they are read."""
     questions: Mapping[str, str] = field(default_factory=dict)
     """What a questionnaire asked, by column."""
     labels: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    """For each column what a file of SPSS says that its values are, by cell."""
+    """Labels that a file of SPSS gives to values, by column and by cell."""
     made: tuple[str, ...] = ()
     """Columns that the reader made, which number the lists of rows in a file."""
 
@@ -1030,4 +1030,4 @@ READERS: dict[str, Callable[[Path], AnswerTable]] = {
     ".jsonl": _read_json_lines, ".ndjson": _read_json_lines, ".json": _read_json,
     ".sav": _read_labelled, ".dta": _read_labelled, ".rds": _read_r, ".rdata": _read_r,
 }  # fmt: skip
-"""By the end of a file's name."""
+"""Readers by the end of a file's name."""

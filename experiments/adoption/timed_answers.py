@@ -20,7 +20,7 @@ RIGHT = ("1", "1.0", "true", "correct", "right", "yes", "hit")
 WRONG = ("0", "0.0", "-1", "-1.0", "false", "incorrect", "wrong", "error", "no", "miss")
 """Cells that say whether an answer was right."""
 KEY_ROWS = ("1234567890", "qwertyuiop", "asdfghjkl;", "zxcvbnm,./")
-"""Of a keyboard, from the left; keys of a row below lie a little further to the right."""
+"""Rows of a keyboard, from the left; keys of a row below lie a little further to the right."""
 KEY_PLACES = {
     key: place + 0.3 * row for row, keys in enumerate(KEY_ROWS) for place, key in enumerate(keys)
 } | {"left": 0.0, "arrowleft": 0.0, "down": 1.0, "arrowdown": 1.0, "right": 2.0, "arrowright": 2.0}

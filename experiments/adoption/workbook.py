@@ -35,7 +35,7 @@ class SheetXml:
     """What the text of a sheet of Excel shows before it is read."""
 
     n_cells: int
-    """Of the rectangle from the first cell of the sheet to its last one."""
+    """Cells of the rectangle from the first cell of the sheet to its last one."""
     last: str
     """The last row and column, such as ``XFD1048576``."""
     has_no_value: bool

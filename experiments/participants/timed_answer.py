@@ -156,10 +156,10 @@ def draw_presses(
 
 
 CLOCKS_DIFFER_MS: Final = 100.0
-"""By which a browser's clock and the server's interval may differ before they are said to disagree."""
+"""Largest difference between a browser's clock and the server's interval before they count as disagreeing."""
 
 
 def n_choices(domain: Domain, stimuli: Stimuli) -> int:
-    """Among how many options people choose: keys, where responses are keys with their times."""
+    """Return the number of options that participants choose among: keys, where responses are keys with their times."""
     task = timed_task(domain)
     return domain.n_options(stimuli) if task is None else task.n_keys(stimuli)

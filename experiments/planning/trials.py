@@ -1,4 +1,4 @@
-"""Which trials of an offer to ask: by what they are expected to add, and some by lot."""
+"""Selection of trials from an offer: by their expected gain, and some at random."""
 
 from __future__ import annotations
 

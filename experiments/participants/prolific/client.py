@@ -144,7 +144,7 @@ class ProlificClient:
 
     @classmethod
     def from_environment(cls, **settings: Any) -> ProlificClient:
-        """With the token in the variable ``PROLIFIC_TOKEN``; ``PROLIFIC_URL`` names another service, as for tests."""
+        """Read the token from the variable ``PROLIFIC_TOKEN``; ``PROLIFIC_URL`` names another service, as for tests."""
         service = os.environ.get(ADDRESS_VARIABLE, "").strip() or SERVICE
         return cls(os.environ.get(TOKEN_VARIABLE, "").strip(), **({"service": service} | settings))
 

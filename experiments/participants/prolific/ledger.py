@@ -279,7 +279,7 @@ class PaymentLedger:
         )
 
     def history(self, about: str) -> list[tuple[str, str, str]]:
-        """When what happened to a submission, a study or a bulk payment: ``(time, what, value)``, oldest first."""
+        """List the events of a submission, a study or a bulk payment: ``(time, what, value)``, oldest first."""
         rows = self._rows(
             "SELECT utc, what, value FROM event WHERE about = ? ORDER BY number", about
         )

@@ -44,7 +44,7 @@ class RecruitmentSettings(BaseModel):
     minutes: int = Field(ge=1, le=360)
     """What people are told it takes."""
     reward: str
-    """For each person, in pounds or dollars, such as "1.50"."""
+    """Reward for each participant, in pounds or dollars, such as "1.50"."""
     currency: Literal["GBP", "USD"] = "GBP"
     """Currency of the account."""
     most_bonus: str = "0.00"
@@ -61,7 +61,7 @@ class RecruitmentSettings(BaseModel):
     blocked_studies: tuple[str, ...] = ()
     """Further studies on the service whose people may not take part."""
     most_minutes: int = Field(0, ge=0)
-    """After which a place is taken back; 0 leaves it to the service."""
+    """Minutes after which a place is taken back; 0 leaves it to the service."""
     least_per_hour: str = "6.00"
     """A plan that pays less is refused; the service's own minimum is 6.00 GBP or 8.00 USD."""
     service_percent: Decimal = ServiceFee().service_percent

@@ -123,7 +123,7 @@ class RecruitmentBooks:
 
 
 def approvable(account: RecruitmentAccount) -> dict[str, SubmissionEntry]:
-    """For each person, the one visit that is or can be paid, by participant.
+    """Choose the one visit of each person that is or can be paid, by participant.
 
     It is the one that was approved; else, for people who completed our page, the first that awaits review, or else
     the first that ran out of time.

@@ -42,7 +42,7 @@ from lakatos.traces.inbox import Inbox
 _log = logging.getLogger(__name__)
 STUDY_NAME: Final = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,90}"
 NAMES_SECONDS: Final = 10.0
-"""For so long is known which studies people can be sent to."""
+"""Seconds for which the names of the studies that are open to participants are kept."""
 MOST_OPEN: Final = 200
 """Studies whose stores are open at once."""
 NOT_HERE: Final = (

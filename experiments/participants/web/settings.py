@@ -62,11 +62,12 @@ class PageSettings:
     break_every: int = 0
     """Decisions after which people may rest as long as they like; 0 for no breaks."""
     timeout_ms: float = 0.0
-    """For a decision; one that is not made in time is noted as missed and never as a choice. 0 for no limit."""
+    """Time limit of a decision; one that is not made in time is recorded as missed, never as a choice. 0 for no
+    limit."""
     fixation_ms: float = 0.0
     """A cross is shown for so long before each decision; 0 for none."""
     keys: tuple[str, ...] = ()
-    """On the keyboard, one for each option in their order; by default 1, 2, ..., and for two options the arrows."""
+    """Keys of the options in their order; by default 1, 2, ..., and for two options the arrows."""
     slider: bool = False
     """Whether responses that are numbers are given on a slider, not by a button for each."""
     record: tuple[VisitFact, ...] = ()

@@ -12,7 +12,8 @@ from lakatos.experiments.participants.timed_answer import OffGrid, TimedTask, ti
 from lakatos.experiments.task import Design, Domain, Stimuli
 
 LEAST_FIXATION_MS: Final = 200.0
-"""Before a target, so that a press for the trial before is over and people know when to look."""
+"""Shortest fixation before a target, so that a press for the trial before is over and participants know when to
+look."""
 
 
 class TimedAnswers(BaseModel):
