@@ -23,7 +23,7 @@ class Argument:
     """Its option. By default a parameter before ``*`` is typed without one, and others are called as in Python."""
     metavar: str = ""
     help: str = ""
-    """Of a type that several commands share; the line of the docstring by default."""
+    """Help of a type that several commands share; the line of the docstring by default."""
     environment: str = ""
     """Variable that stands in for the option."""
     least: float | None = None

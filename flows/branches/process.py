@@ -115,7 +115,7 @@ class RunCosts:
     """People who were asked, as preregistered."""
     responses: int
     seconds: float
-    """Between the first and the last event, waiting included."""
+    """Seconds between the first and the last event, waiting included."""
     n_accepted: int
     """Theories that entered the pool after the first ones."""
     n_candidates: int
@@ -442,7 +442,7 @@ def _unsupported(results: _TraceResults, statements: Sequence[_ModelStatement]) 
 
 
 def _rests_of(results: _TraceResults) -> Iterator[str | None]:
-    """For every verdict and admission, the evidence that the journal lacks; None if it lacks none."""
+    """Yield the evidence that the journal lacks for each verdict and admission; None if it lacks none."""
     for kind, evidence in _EVIDENCE_OF:
         for event, _ in results.of(kind):
             known = [digest for digest in event.inputs if digest in results.by_digest]

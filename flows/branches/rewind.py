@@ -106,7 +106,7 @@ class ComparedEdit:
     p_value: float
     """Fisher's exact test, two-sided."""
     adjusted: float
-    """After Holm, over all changes asked about."""
+    """p value after Holm's correction, over all changes compared."""
 
 
 @dataclass(frozen=True, repr=False)

@@ -158,7 +158,7 @@ def _pass(folder: Path) -> Iterator[Shown]:
 
 
 def _people(folder: Path, summary: RunSummary) -> Iterator[Shown]:
-    """Who has taken part, of a run whose participants respond one by one."""
+    """List the participants of a run whose participants respond one by one."""
     if not summary.one_by_one:
         return
     found = taking_part(folder)

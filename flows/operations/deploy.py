@@ -81,9 +81,9 @@ RunName = Annotated[
     ),
 ]
 GRACE = timedelta(seconds=90)
-"""After which Prefect has missed a time: its scheduler comes round once a minute, and looks ahead only."""
+"""Time after which Prefect has missed a scheduled time: its scheduler runs once a minute, and looks ahead only."""
 _QUERY_S = 2.0
-"""Between two looks at what is due."""
+"""Seconds between two looks at what is due."""
 _STEADY_S = 900.0
 """A server that is lost after so long is tried again as soon as one that is lost for the first time."""
 

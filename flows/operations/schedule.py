@@ -1,4 +1,4 @@
-"""When the next pass of a study is due: schedules of a laboratory, kept in one file beside its runs.
+"""Schedules of a laboratory, kept in one file beside its runs: when the next pass of a study is due.
 
 The file is what holds. Prefect's deployments are made from it whenever it changes, so that there are never two truths
 about when something runs; what has been done is told by each run's journal alone.

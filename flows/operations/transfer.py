@@ -97,7 +97,7 @@ class TravellingTheory:
     domain: str
     """Empty where nobody knows."""
     found_on: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    """For each data set, the experiments whose responses were used to find the theory."""
+    """Experiments of each data set whose responses were used to find the theory."""
     answers: frozenset[Fingerprint] = frozenset()
     """Digests of the responses of the run's own experiments."""
 

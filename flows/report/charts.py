@@ -285,7 +285,7 @@ def chart_interval(
 def _beside(
     at: float, left: float, right: float, text: str, y: float, *, leftwards: bool
 ) -> tuple[float, float, str, str, str]:
-    """Where a text of one side of a line stands: on its side if there is room, else from the edge of the drawing."""
+    """Place a text on one side of a line: beside it if there is room, else at the edge of the drawing."""
     length = len(text) * CHARACTER
     if leftwards:
         whole = at - 6 - length >= left
@@ -505,7 +505,7 @@ class ErrorLine:
 
     name: str
     seen: float | None = None
-    """On trials that were not sealed."""
+    """Error on trials that were not sealed."""
     unseen: float | None = None
     unseen_error: float = 0.0
     """Its standard error."""
@@ -574,7 +574,7 @@ class IntervalRow:
     note: str
     """A second line, such as the number of responses."""
     values: tuple[tuple[float, float, float] | None, ...]
-    """By series: the value with the ends of its 95% interval; None where it is unknown."""
+    """Value of each series with the ends of its 95% interval; None where it is unknown."""
 
 
 def intervals(
@@ -702,7 +702,7 @@ class ConditionLine:
     name: str
     values: tuple[float, ...]
     ends: tuple[tuple[float, float], ...] = ()
-    """Of the 95% interval of each value, where there is one."""
+    """Ends of the 95% interval of each value, where there is one."""
 
 
 def conditions(

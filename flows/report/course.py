@@ -73,7 +73,7 @@ def kinds_of_trials(designs: Sequence[DesignChosen]) -> str:
 
 
 def course_of_search(diagnosed: Sequence[tuple[int, str]], proposed: Mapping[int, int]) -> str:
-    """In which cycles which theory was diagnosed, and in which theories were proposed.
+    """State in which cycles which theory was diagnosed, and in which theories were proposed.
 
     Args:
         diagnosed: Cycle of each diagnosis, and the name of its theory.
@@ -151,7 +151,7 @@ def ratio_of_verdict(reading: RunReading) -> str:
 
 
 def pairs_in_words(reading: RunReading) -> str:
-    """Which pairs of theories frozen predictions distinguished, and which no design compared."""
+    """State which pairs of theories frozen predictions distinguished, and which no design compared."""
     pairs = designed_pairs(reading)
     open_ = {frozenset((pair.first, pair.second)) for pair, _ in open_pairs(reading)}
     n_distinguished = len(pairs) - len(open_)

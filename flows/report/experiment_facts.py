@@ -38,7 +38,7 @@ MOST_PICTURES: Final = 60
 
 
 def data_facts(reading: RunReading) -> dict[str, Any]:
-    """Whose choices the run rests on: people, answers, sources."""
+    """Collect what the run's data are: participants, responses, sources."""
     collected = [item.record for item in reading.state.experiments.collected.values()]
     sealed = reading.state.experiments.sealed
     n_sealed = sealed.record.n_responses if sealed else 0
@@ -66,7 +66,7 @@ class ExperimentFacts:
     is_before_estimates: bool = False
     """Whether its predictions were frozen before any population was estimated."""
     option: str = ""
-    """Whose shares are told and drawn."""
+    """Option whose shares are stated and drawn."""
     pairs: list[PairFound] = field(default_factory=list)
     power: Markup = NOTHING
     """The pairs as a chart."""
@@ -81,7 +81,7 @@ class ExperimentFacts:
     lines: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     """Further trials in words."""
     missing: str = ""
-    """Why the answers cannot be read."""
+    """Reason why the responses cannot be read; empty if they can."""
 
     @property
     def chosen(self) -> DesignChosen:
@@ -148,7 +148,7 @@ def _shares(
 
 
 def people_facts(reading: RunReading, name: str) -> dict[str, Any] | None:
-    """Who took part, who was excluded by which rule, who withdrew; None where people do not answer one by one."""
+    """Count who took part, was excluded by each rule, and withdrew; None where people do not respond one by one."""
     known = reading.state.experiments
     arrived = known.answers.get(name, ())
     withdrawn = len(set(known.withdrawn.get(name, ())))

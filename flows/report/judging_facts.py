@@ -95,7 +95,7 @@ class EndedEpoch:
     """Those of them that were, in the epoch that followed."""
     gates: tuple[GateDecided, ...]
     quality: JudgeCalibration | None
-    """Of its panel's verdicts that data have settled since; None where there is none."""
+    """Calibration on the panel's verdicts that data have settled since; None where there is none."""
     reason: str
 
 

@@ -166,7 +166,7 @@ def _limits_of_tests(reading: RunReading) -> Iterator[str]:
 
 
 def only_tests(tests: Mapping[str, bool]) -> str:
-    """Which predictions of a run test its leading theory, of those that there are.
+    """State which of the existing predictions of a run test its leading theory.
 
     Args:
         tests: Whether the run has predictions of a kind, by their name.
@@ -262,7 +262,7 @@ def _limits_of_search(reading: RunReading) -> list[str]:
 
 
 def selection_in_words(n_scored: int, n_new: int, n_tried: int) -> str:
-    """That the leading theory was selected on the data that score it.
+    """State that the leading theory was selected on the data that score it.
 
     Args:
         n_scored: Theories that were scored.

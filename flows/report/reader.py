@@ -57,7 +57,7 @@ UNREADABLE = (TraceError, AssertionError, ValueError, KeyError, TypeError)
 
 @dataclass(frozen=True)
 class JournalPlace:
-    """Where a record stands in the journal."""
+    """Place of a record in the journal."""
 
     seq: int
     kind: str
@@ -118,7 +118,7 @@ class RunReading:
 
     @cached_property
     def validity(self) -> Validity:
-        """Which records hold, and why others do not."""
+        """Validity of records: which hold, and why others do not."""
         return Validity(self.trace.journal.events(), roots=self.trace.artifacts.has, acts=ACTS)
 
     @property
@@ -282,7 +282,7 @@ class RunReading:
 
     @property
     def served(self) -> tuple[str, ...]:
-        """As the servers named the language model that answered."""
+        """Names that the servers gave to the language model that answered."""
         held = (item.record for items in self.state.experiments.sessions.values() for item in items)
         return tuple(sorted({name for session in held for name in session.model_names}))
 
@@ -332,7 +332,7 @@ class RunReading:
         return found
 
     def _name_of(self, theory: Digest) -> str:
-        """As the verdict calls it, and before the verdict as it was called when it entered."""
+        """Return the theory's name in the verdict, and before the verdict the name with which it entered."""
         known = self.state.theories
         return (
             known.bare_name(theory) if theory in known.checked else self.checked[theory].record.name
@@ -461,7 +461,7 @@ def clean(text: str) -> str:
 
 
 def shortened(text: str, width: int) -> str:
-    """As many whole words as fit."""
+    """Shorten a text to as many whole words as fit."""
     text = " ".join(clean(text).split())
     if len(text) <= width:
         return text
@@ -506,7 +506,7 @@ def option_label(domain: Domain, option: int) -> str:
 
 
 def scattered_option(reading: RunReading) -> str:
-    """Whose shares are drawn against predictions: of two options the second's, of more every option's."""
+    """Name the option whose shares are drawn against predictions: of two the second, of more every option."""
     numbers = {reading.trials(name).n_options for name in reading.state.experiments.collected}
     return "each option" if max(numbers, default=2) > 2 else option_label(reading.domain, 1)
 

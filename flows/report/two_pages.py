@@ -38,7 +38,7 @@ STYLES: Final = ("page.css", "summary.css")
 
 
 def summary_beside(report: Path) -> Path:
-    """Where the summary of a report stands: ``summary.html`` beside ``report.html``, else with the report's name."""
+    """Return where a report's summary is: ``summary.html`` beside ``report.html``, else with the report's name."""
     if report.stem == "report":
         return report.with_name(SUMMARY_FILE)
     return report.with_name(f"{report.stem}-{SUMMARY_FILE}")

@@ -27,7 +27,7 @@ from lakatos.traces.digest import Digest
 from lakatos.traces.errors import ArtifactError
 
 MOST_CHARACTERS = 8000
-"""Of an answer that are shown."""
+"""Most characters of an answer that are shown."""
 
 
 @dataclass(frozen=True)
@@ -151,7 +151,7 @@ def _shown(value: Any) -> str:
 
 
 def _looked(reading: RunReading) -> dict[Digest, MatterInvestigated]:
-    """By the first call of a conversation with tools."""
+    """Index the conversations with tools by their first call."""
     return {
         item.record.calls[0]: item.record
         for item in reading.state.roles.investigated

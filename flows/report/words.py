@@ -214,7 +214,7 @@ _SCORED = {
     "left_out": "parameters estimated from other data",
     "declared": "declared ranges of parameters",
 }
-"""By field of a score, where its predictions come from; the strictest first."""
+"""Origin of the predictions that a score is of, by its field; the strictest first."""
 
 
 def _sealed_scored(body: Body, words: RecordWords) -> str:

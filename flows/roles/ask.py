@@ -190,7 +190,7 @@ class _AskedModel:
 
 @dataclass(frozen=True)
 class _DraftReply:
-    """Before it is written down."""
+    """A reply before it is recorded."""
 
     outcome: str
     reason: str

@@ -25,7 +25,7 @@ _OUT_OF_BUDGET = "out_of_budget"
 
 
 def useless(state: RolesState, role: str, cycle: int) -> str:
-    """Why a model is not asked in a role any more; empty where it is.
+    """State why a model is not used in a role any more; empty where it is.
 
     Only earlier cycles count: a cycle ends with the roles with which it began. A model that did not answer because of
     its server, its budget or its context is asked again.

@@ -71,7 +71,7 @@ MEMORY_FOLDER = ".memory"
 DESK = "desk"
 """Trace of decisions about learned tools that commands of earlier versions made; it is still read."""
 ARCHIVES_APART = " + "
-"""Between the names of archives."""
+"""Text between the names of archives."""
 START_SHARE = 3
 """One candidate of a search in so many may be a theory that won elsewhere."""
 
@@ -316,7 +316,7 @@ def taken_library(evidence: RunEvidence, artifact: Digest) -> Library:
 
 
 def validity_in(state: RunState) -> Valid:
-    """Which records count: all but the seats of judges that were displaced."""
+    """Return the test for records that count: all but the seats of judges that were displaced."""
     displaced = state.seats.displaced
     return lambda digest: digest not in displaced
 

@@ -86,7 +86,7 @@ def role_shapes(
 
 
 def unusable(answer: BaseModel, shown: Sequence[Exhibit]) -> str:
-    """Why the laboratory could not use an answer of the right form; empty if it could.
+    """Explain why the laboratory could not use an answer of the right form; empty if it could.
 
     Args:
         answer: Of a role.

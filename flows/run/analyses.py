@@ -47,7 +47,7 @@ from lakatos.traces.wording import plural
 N_NEIGHBOURS: Final = 6
 """Rows of a group."""
 N_DIGESTS: Final = 32
-"""Of a sketch; fewer rows have fewer."""
+"""Most digests of a sketch; fewer rows have fewer."""
 SAME_PART: Final = 1 / 3
 """Share of the smaller sketch from which on two participants have the same responses; copies without a tenth of their
 rows share about two fifths."""
@@ -61,7 +61,7 @@ MOST_UNITS: Final = 5_000
 SAME_SHARE: Final = 0.5
 """Share of the participants of the smaller run from which on two runs have the same responses."""
 N_DIGITS: Final = 7
-"""To which attributes of trials are rounded: a copy may be written in another precision."""
+"""Digits to which attributes of trials are rounded: a copy may be written in another precision."""
 Digests = NDArray[np.uint64]
 NONE: Final[Digests] = np.empty(0, dtype=np.uint64)
 Unit = tuple[str, ...]

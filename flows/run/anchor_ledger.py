@@ -50,7 +50,7 @@ class AnchorLedger:
 
     folder: Path
     confirm: Digest
-    """Which comparisons the file's confirm part has, whatever words it has for them."""
+    """Digest of the comparisons in the file's confirm part, whatever words it has for them."""
     items: frozenset[Digest]
     """Items of confirm and vault by identity; no other ledger may count access to their labels."""
     version: Digest

@@ -104,7 +104,7 @@ class ClusterLaboratory(Laboratory):
     def __reduce__(
         self,
     ) -> tuple[Callable[..., Laboratory], tuple[str, TaskFile | None, frozenset[str], float]]:
-        """On a worker, this laboratory is the worker's own."""
+        """Pickle the laboratory such that, on a worker, it is the worker's own."""
         own = full_name(self.domain), task_file_of(self.domain), self._require, self.seconds
         return _own_laboratory, own
 

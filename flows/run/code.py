@@ -1,4 +1,4 @@
-"""Which code computes a run: a fingerprint of what it uses, by what the code says and not by its comments."""
+"""Fingerprint of the code that computes a run, by what the code states and not by its comments."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ class PendingWork:
 
     @property
     def reason(self) -> str:
-        """Why a pass is due, or why none is."""
+        """Reason why a pass is due, or why none is."""
         if self.seq == 0:
             return "it has not begun"
         if self.n_pending:

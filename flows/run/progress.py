@@ -54,11 +54,11 @@ class ProgressEvent:
     text: str = ""
     """The question, the stage, the note, what is waited for or the verdict."""
     detail: str = ""
-    """Of a stage."""
+    """Detail of a stage."""
     cycle: int = 0
-    """Of a stage; 0 outside cycles."""
+    """Cycle of a stage; 0 outside cycles."""
     n_cycles: int = 0
-    """At most so many, where a campaign begins."""
+    """Most cycles of a campaign, where one begins."""
     names: tuple[str, ...] = ()
     """The rivals that the next experiment is to tell apart."""
     rows: tuple[LeaderRow, ...] = ()

@@ -485,7 +485,7 @@ def code_in_force(trace: Trace, begun_by: Fingerprint) -> Fingerprint:
 def code_changes_in_words(
     trace: Trace, changes: Iterable[Recorded[CodeAccepted]], cycles: Sequence[Recorded[CycleClosed]]
 ) -> list[str]:
-    """Which code computed what: a sentence for each accepted change, nothing where one code computed everything.
+    """State which code computed what, a sentence for each accepted change; empty where one code computed everything.
 
     Args:
         trace: Of the run.

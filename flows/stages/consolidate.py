@@ -185,7 +185,7 @@ MOST_DRAFTS = 2
 
 @task(name="crystallise")
 async def crystallise(run: Run) -> None:
-    """At the end of a campaign: keep what it learned, and have plans that recur often enough become tools."""
+    """Keep what a campaign learned, and have plans that recur often enough become tools."""
     assert run.state.campaign.concluded is not None
     leave_winners(run)
     if run.config.memory.arm == "tools":

@@ -109,7 +109,7 @@ def freeze_predictions(
 
 
 def _stopping_rule(config: CampaignConfig, chosen: DesignChosen, plan: Design) -> str:
-    """When collection of an experiment ends, and when no further experiment follows."""
+    """State when collection of an experiment ends, and when no further experiment follows."""
     own = chosen.stopping or _fixed_sample(chosen, plan)
     if chosen.experiment == CONFIRMATION:
         return own

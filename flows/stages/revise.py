@@ -47,7 +47,7 @@ SOURCES = {
     "induction": "rules induced from the responses",
     "language_model": "proposals of language models",
 }
-"""Where new theories come from, by advocate."""
+"""Source of new theories in words, by advocate."""
 INDUCTION = "induction"
 """Author of rules found in the responses."""
 LEFT_OUT = 0.02

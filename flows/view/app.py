@@ -65,12 +65,13 @@ LEAST_TOKEN: Final = 16
 LARGEST_BODY: Final = 4096
 """Bytes of a request."""
 HEADERS: Final = security_headers(form_action="'self'")
-"""On every response. Drawings of trials carry style attributes; no other inline style and no inline script runs."""
+"""Headers of every response. Drawings of trials carry style attributes; no other inline style and no inline script
+runs."""
 
 
 @dataclass(frozen=True)
 class ViewAccess:
-    """Who may read the observatory: a token, and the names it may be asked by."""
+    """Access to the observatory: a token, and the names by which its server may be addressed."""
 
     token: str = ""
     """Empty where reading needs none, on this machine alone."""

@@ -48,7 +48,7 @@ N_SHOWN: Final = 3
 SHAPES: Final = ("square", "triangle", "diamond")
 SHAPES_OF_GROUPS: Final = ("circle", *SHAPES)
 LINE_COLOURS: Final = (1, 4, 5)
-"""Of the lines of theories; groups of participants have the colours from 2 on."""
+"""Colours of the lines of theories; groups of participants have the colours from 2 on."""
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ def curve_theories(look: RunMoment, names: Sequence[str], chosen: Sequence[str])
 def answers_with_predictions(
     look: RunMoment, theories: Sequence[str]
 ) -> dict[str, tuple[Trials, list[Array]]]:
-    """By experiment, the responses and what each theory predicts; experiments that one was not scored on left out."""
+    """Return responses and predictions by experiment; experiments on which a theory was not scored are excluded."""
     scores = [scores_of(look, name) for name in theories]
     return {
         experiment: (trials, [predicted_shares(own[experiment]) for own in scores])

@@ -83,7 +83,7 @@ def said_now(look: RunMoment) -> PassMoment | None:
 
 
 def who(look: RunReading) -> str:
-    """Whose choices these are, in two words."""
+    """Describe in two words whose choices these are."""
     if look.model:
         return "language model"
     if look.simulated:

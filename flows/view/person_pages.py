@@ -1,4 +1,4 @@
-"""Who answered, under pseudonyms: a table of an experiment's people, and a page for each of them."""
+"""Pages of participants, under pseudonyms: a table for an experiment, and a page for each participant."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ class PersonLine:
     """One person in one experiment."""
 
     key: str
-    """As in the address: the pseudonym, or the place among the people of a table."""
+    """Key in the address: the pseudonym, or the place among the people of a table."""
     name: str
     status: str
     counts: bool
     """Whether the responses are in the trial table."""
     n_answers: int
     share_last: float
-    """That chose the last option."""
+    """Share of responses that chose the last option."""
     time_ms: float
     """Median response time; NaN where times are not known."""
     missed: int
@@ -143,7 +143,7 @@ def _counted(look: RunMoment, experiment: str) -> list[Digest]:
 
 
 def excluded_in(look: RunMoment, experiment: str) -> dict[Digest, str]:
-    """By artifact of responses: the rule in words by which these do not count."""
+    """Map the artifact of responses that do not count to the rule in words that excludes them."""
     found = look.of(PersonExcluded, experiment=experiment)
     return {item.record.answers: item.record.words for item in found}
 

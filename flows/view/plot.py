@@ -28,7 +28,7 @@ class PlotPoint:
     """Interval of ``y``."""
     link: str = ""
     key: str = ""
-    """Of the row that belongs to it, where marks can be selected."""
+    """Key of the row that belongs to it, where marks can be selected."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class PlotDots:
 
     name: str
     colour: int
-    """Of the series of the page, from 1; 0 for grey, -1 for that of the text."""
+    """Number of the colour among the series of the page, from 1; 0 for grey, -1 for that of the text."""
     shape: str
     """``circle``, ``square``, ``triangle`` or ``diamond``, so that colour is never the only difference."""
     points: Sequence[PlotPoint]

@@ -50,7 +50,7 @@ class WrongTrial:
 
 @dataclass(frozen=True)
 class TheoryStep:
-    """From one theory to the one that was made from it."""
+    """Step from one theory to the one that was made from it."""
 
     parent: Digest
     child: Digest
@@ -72,11 +72,11 @@ class TheoryStep:
     """Mean squared error of shares on all trials, before and after."""
     worst: tuple[WrongTrial, ...]
     n_wrong: int
-    """Trials on which people's interval leaves the forerunner out."""
+    """Trials on which people's interval excludes the forerunner's prediction."""
     n_cured: int
-    """Of these, trials on which it holds the theory made from it."""
+    """Number of these trials on which it includes the prediction of the theory made from it."""
     n_broken: int
-    """Trials on which it held the forerunner and no longer holds."""
+    """Trials on which it includes the forerunner's prediction and not that of the theory made from it."""
 
 
 def line_of_descent(look: RunMoment) -> list[Digest]:

@@ -23,7 +23,7 @@ class TrialPoint:
 
     experiment: str
     row: int
-    """Of the experiment's trials, from 0."""
+    """Row of the experiment's trials, counted from 0."""
     option: int
     n_answers: int
     share: float
@@ -31,7 +31,7 @@ class TrialPoint:
     high: float
     """95% interval of the share; people count once."""
     predicted: tuple[float, ...]
-    """By theory, in the order in which they were asked for."""
+    """Predicted share of each theory, in the order of the request."""
 
     @property
     def key(self) -> str:

@@ -105,7 +105,7 @@ async def _check_submissions(run: Run, cycle: int, found: Recorded[SearchFinishe
 
 
 def known_in_words(n_known: int, n_submitted: int) -> str:
-    """That proposed theories have the form of one that competes already, and so are no new ones."""
+    """State that proposed theories have the form of one that competes already, and so are no new ones."""
     if n_known == n_submitted:
         return "no new theory: what the search found best has the form of a theory that competes already"
     return f"{n_known} of {n_submitted} proposed theories have the form of a theory that competes already"

@@ -243,7 +243,7 @@ def _code_changes(run: Run, inputs: list[Digest]) -> list[Recorded[CodeAccepted]
 
 
 def _say_of_answers(run: Run) -> list[str]:
-    """Which part of the responses that were there the campaign used, and how to use the rest; nothing of new people."""
+    """State which part of the available responses was used, and how to use the rest; empty for new participants."""
     n_all = run.source.n_answers
     if not n_all:
         return []
