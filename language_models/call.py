@@ -44,7 +44,7 @@ class RecordedCall:
 
     record: LanguageModelCalled
     digest: Digest
-    """Of the record, for what is derived from it."""
+    """Digest of the record, for what is derived from it."""
     completion: ModelCompletion
     """Without latency, cached tokens and refused requests, so that it is the same whenever it is read."""
 

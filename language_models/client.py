@@ -33,9 +33,9 @@ class ChatMessage(FrozenPart):
     role: Literal["system", "user", "assistant", "tool"]
     content: str
     tool_calls: tuple[ToolCall, ...] = ()
-    """Of an assistant's turn."""
+    """Calls of an assistant's turn."""
     call_id: str | None = None
-    """Which call a tool's turn answers."""
+    """Identifier of the call that a tool's turn answers."""
 
 
 class ToolOffer(FrozenPart):
@@ -75,7 +75,7 @@ class TokenUsage(FrozenPart):
 
     n_prompt_tokens: int = 0
     n_cached_tokens: int = 0
-    """Of the prompt, those that the server had cached."""
+    """Tokens of the prompt that the server had cached."""
     n_completion_tokens: int = 0
 
 
@@ -93,10 +93,10 @@ class ModelCompletion(FrozenPart):
     content: str
     tool_calls: tuple[ToolCall, ...] = ()
     finish_reason: str
-    """As the server says: "stop", "length", "tool_calls", "content_filter", ..."""
+    """Reason for the end, as the server names it: "stop", "length", "tool_calls", "content_filter", ..."""
     refusal: str = ""
     model_name: str
-    """As the server names it."""
+    """Name that the server gives to the model."""
     server: str = ""
     """Version or fingerprint of the server, where it tells."""
     usage: TokenUsage = TokenUsage()

@@ -30,7 +30,7 @@ TOKENS_PER_MESSAGE: Final = 8
 SENTENCE_TOKENS: Final = 60
 """Room for what becomes of one old result: one or two sentences."""
 NOTES_SHARE: Final = 0.25
-"""Of the context, for everything that was compacted."""
+"""Share of the context for everything that was compacted."""
 
 _WORDS: Final = re.compile(r"[A-Za-z]+")
 _BLANKS: Final = re.compile(r"[ \t]{2,}")
@@ -64,11 +64,11 @@ class ContextEntry(FrozenPart):
     """What the laboratory asks; data to read; the model's own turn; what a tool gave; what was compacted."""
     text: str
     source: str = ""
-    """Of data and results: where they are from."""
+    """Origin of data and results."""
     tool_calls: tuple[ToolCall, ...] = ()
-    """Of the model's own turn."""
+    """Calls of the model's own turn."""
     call_id: str | None = None
-    """Of a result: which call it answers."""
+    """Identifier of the call that a result answers."""
     reference: str = ""
     """Record that holds what the entry shows."""
     dead_end: bool = False
@@ -107,7 +107,7 @@ class TextCompactor(Protocol):
 
     @property
     def name(self) -> str:
-        """Which one, for the trace."""
+        """Name of the compactor, for the trace."""
 
     async def __call__(self, text: str, n_tokens: int) -> str:
         """``text`` in about ``n_tokens`` tokens; one that is short enough is returned as it is."""
@@ -219,7 +219,7 @@ def _parsed(text: str) -> object:
 async def _fit(
     notes: list[ContextEntry], compactor: TextCompactor, room: int, count: Count
 ) -> list[ContextEntry]:
-    """As many of the latest notes as half of ``room`` holds, the older ones together in the other half."""
+    """Keep as many of the latest notes as half of ``room`` holds; compact the older ones into the other half."""
     if sum(_entry_tokens(note, count) for note in notes) <= room or not notes:
         return notes
     late: list[ContextEntry] = []

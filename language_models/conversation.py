@@ -54,7 +54,7 @@ from lakatos.language_models.tool import (
 
 
 class ConversationLimits(FrozenPart):
-    """Where a conversation ends, whatever the model wants."""
+    """Limits at which a conversation ends, whatever the model wants."""
 
     max_rounds: int = 8
     """Completions; in the last one tools are not offered any more."""
@@ -64,7 +64,7 @@ class ConversationLimits(FrozenPart):
     max_idle_rounds: int = 3
     """Rounds one after another in which nothing that was called could be done."""
     max_result_characters: int = 4000
-    """Of a result, as the model is shown it."""
+    """Most characters of a result, as the model is shown it."""
     context_tokens: int = 32_768
     keep_turns: int = 2
     """Turns that a compaction leaves as they are."""
@@ -94,7 +94,7 @@ class ToolConversation:
     """What the answer says that no record bears out."""
     compactions: tuple[ContextCompaction, ...] = ()
     reason: str = ""
-    """Of any outcome but ``answered``."""
+    """Reason for any outcome but ``answered``."""
 
 
 @dataclass(frozen=True)
@@ -110,12 +110,12 @@ class ConversationSetting:
     situation: Callable[[], GuardSituation] = GuardSituation
     """What is spent and confirmed now."""
     exhausted: Callable[[], str] = str
-    """Why nothing more may be spent; nothing while it may."""
+    """Function that states why nothing more may be spent; empty while it may."""
     sampling: TokenSampling = field(default_factory=TokenSampling)
     seed: int = 0
     limits: ConversationLimits = field(default_factory=ConversationLimits)
     secret: str = ""
-    """For the nonces of fences."""
+    """Secret from which the nonces of fences are made."""
     count: Count = count_tokens
 
 

@@ -33,7 +33,7 @@ class SpentAmount(FrozenPart):
 
     requests: int = 0
     tokens: int = 0
-    """Of prompts and answers."""
+    """Tokens of prompts and answers."""
     millionths: int = 0
     """Money, in millionths of the study's currency, rounded up: sums are exact in any order."""
     participants: int = 0

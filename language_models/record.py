@@ -50,4 +50,4 @@ class LanguageModelCalled(Record):
 
 
 RECORDS: Final[RecordTypes] = {"language_model_called": LanguageModelCalled}
-"""For the table of a trace's types."""
+"""Records of calls, for the table of a trace's types."""

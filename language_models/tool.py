@@ -33,7 +33,7 @@ class Tool(Protocol):
 
     @property
     def name(self) -> str:
-        """By which it is called: letters, digits, underscores and hyphens, 64 at most."""
+        """Name by which it is called: letters, digits, underscores and hyphens, 64 at most."""
 
     @property
     def description(self) -> str:
@@ -67,7 +67,7 @@ class ToolResult(FrozenPart):
     value: Any = None
     """Exactly what the tool returned, as JSON."""
     reason: str = ""
-    """Why it failed, or which rules forbid it."""
+    """Reason for a failure, or the rules that forbid the call."""
 
 
 class ToolUse(FrozenPart):

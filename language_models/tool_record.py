@@ -34,7 +34,7 @@ class ToolCalled(Record):
 
 
 RECORDS: Final[RecordTypes] = {"tool_called": ToolCalled}
-"""For the table of a trace's types."""
+"""Records of tools, for the table of a trace's types."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class TracedTools:
 
     trace: Trace
     position: Mapping[str, int | str]
-    """Where the conversation stands in the campaign: cycle, role, sample number."""
+    """Place of the conversation in the campaign: cycle, role, sample number."""
     inputs: Sequence[Digest] = field(default=())
     """What the conversation was given."""
 

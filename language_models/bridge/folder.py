@@ -37,7 +37,7 @@ class BridgeAnswer:
     """What somebody wrote in answer to a question."""
 
     content: str
-    """As a model would have written it; JSON where a schema is to be met."""
+    """Text as a model would have written it; JSON where a schema is to be met."""
     tool_calls: tuple[tuple[str, Mapping[str, Any]], ...] = ()
     """Tools to be called first, by name, with their arguments."""
 

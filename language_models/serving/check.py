@@ -64,15 +64,15 @@ class CallFigures:
     n_calls: int
     n_prompt_tokens: int
     n_tokens: float
-    """Of an answer, on average."""
+    """Tokens of an answer, on average."""
     first_token_s: float
     """Median."""
     tokens_per_s: float
-    """Of one answer after its first token, median."""
+    """Tokens per second of one answer after its first token, median."""
     total_s: float
     """Median."""
     cached_share: float
-    """Of the prompt's tokens, in calls after the first."""
+    """Share of the prompt's tokens that were cached, in calls after the first."""
 
 
 @dataclass(frozen=True)
@@ -150,7 +150,7 @@ def judge_probe(probe: ServerProbe) -> list[ServingFinding]:
 
 
 def judge_fields(withheld: Sequence[str]) -> list[ServingFinding]:
-    """Which fields of a request are not sent."""
+    """State which fields of a request are not sent."""
     if not withheld:
         return []
     text = f"not sent, since the server refuses or ignores them: {', '.join(withheld)}"

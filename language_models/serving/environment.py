@@ -49,7 +49,7 @@ class ServingEnvironment:
     runtime: Runtime
     folder: Path
     version: str
-    """Of vLLM."""
+    """Version of vLLM."""
     torch: str
     """Version of PyTorch."""
 
@@ -71,14 +71,14 @@ def lock_file(runtime: Runtime) -> Path:
 
 
 def environments_folder() -> Path:
-    """Where environments are made: ``LAKATOS_SERVING``, or a folder in the user's cache."""
+    """Return the folder of environments: ``LAKATOS_SERVING``, or a folder in the user's cache."""
     if named := os.environ.get("LAKATOS_SERVING"):
         return Path(named)
     return cache_home() / "lakatos" / "serving"
 
 
 def environment_folder(runtime: Runtime) -> Path:
-    """Where the environment of the present lock belongs."""
+    """Return the folder to which the environment of the present lock belongs."""
     digest = hashlib.sha256(lock_file(runtime).read_bytes()).hexdigest()
     return environments_folder() / f"{runtime}-{digest[:12]}"
 

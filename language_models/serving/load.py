@@ -26,7 +26,7 @@ class TimedCall:
     first_token_s: float
     total_s: float
     n_tokens: int
-    """Of the answer; 0 where the server does not say."""
+    """Tokens of the answer; 0 where the server does not state them."""
     n_prompt_tokens: int
     n_cached_tokens: int
     error: str = ""

@@ -100,7 +100,7 @@ def parse_metrics(text: str) -> ServerMetrics:
 
 
 def metrics_url(base_url: str) -> str:
-    """Where the server of an OpenAI address shows its metrics."""
+    """Return the address at which the server of an OpenAI address shows its metrics."""
     return base_url.rstrip("/").removesuffix("/v1") + "/metrics"
 
 

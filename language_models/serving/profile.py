@@ -46,9 +46,9 @@ class ServerMemory(ProfileSection):
     """What the server may take."""
 
     gpu_fraction: Annotated[float, Field(gt=0, le=0.98)] | None = None
-    """Of every GPU's memory, for weights and cache together."""
+    """Share of every GPU's memory, for weights and cache together."""
     cache_gib: Annotated[float, Field(gt=0)] | None = None
-    """Of the cache of keys and values, on each device; on CPUs it is taken from main memory."""
+    """Size of the cache of keys and values on each device; on CPUs it is taken from main memory."""
     offload_gib: Annotated[float, Field(ge=0)] = 0.0
     """Weights kept in main memory, for each GPU; slow."""
     cache_dtype: Literal["auto", "fp8", "fp8_e4m3", "fp8_e5m2", "bfloat16"] = "auto"
@@ -67,10 +67,10 @@ class ServingProfile(ProfileSection):
     """A model and how it is served."""
 
     name: str = ""
-    """Of the profile; the file's by default."""
+    """Name of the profile; the file's by default."""
     description: str = ""
     runtime: Runtime = "gpu"
-    """Which build of vLLM serves it."""
+    """Build of vLLM that serves it."""
     model: str
     """Folder, relative to the profile when it starts with `.` or `/`, or a name on the hub."""
     served_name: str = ""
@@ -80,7 +80,7 @@ class ServingProfile(ProfileSection):
     weights: Literal["auto", "dummy"] = "auto"
     """`dummy` draws random weights for the model's shape: protocol and throughput without the download of weights."""
     quantisation: str | None = None
-    """As vLLM names it; mostly found out from the model itself."""
+    """Quantisation as vLLM names it; usually detected from the model itself."""
     dtype: Literal["auto", "bfloat16", "float16", "float32"] = "auto"
     context: Annotated[int, Field(ge=256)] | None = None
     """Tokens of prompt and answer together; the model's own limit by default."""
@@ -127,7 +127,7 @@ class ServingProfile(ProfileSection):
 
     @property
     def base_url(self) -> str:
-        """Where the OpenAI protocol is spoken."""
+        """Address at which the OpenAI protocol is used."""
         host = "127.0.0.1" if self.host in ("0.0.0.0", "::") else self.host
         return f"http://{f'[{host}]' if ':' in host else host}:{self.port}/v1"
 

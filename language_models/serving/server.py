@@ -95,12 +95,12 @@ CAUSES: Final = (
 
 @dataclass(frozen=True)
 class RestartPolicy:
-    """When a server that died is started again."""
+    """Rules by which a server that died is started again."""
 
     limit: int = 5
     """Deaths in a row after which it stays down; a server that was up for `settled_s` begins a new row."""
     first_wait_s: float = 1.0
-    """Before the first restart; each further one waits twice as long."""
+    """Seconds before the first restart; each further one waits twice as long."""
     longest_wait_s: float = 60.0
     settled_s: float = 600.0
 
@@ -283,7 +283,7 @@ def stage_of(line: str) -> str:
 
 
 def cause_of(output: str) -> str:
-    """Why a server died, as far as its log tells: a known cause with what to do, or the last error."""
+    """Find why a server died, as far as its log shows: a known cause with what to do, or the last error."""
     for pattern, meaning in CAUSES:
         if found := pattern.search(output):
             line = output[output.rfind("\n", 0, found.start()) + 1 :].split("\n", 1)[0]

@@ -24,7 +24,7 @@ class PromptShape:
     answer: type[BaseModel] | None = None
     """What the content must parse as; the request carries its schema."""
     share: float = 1.0
-    """Of the study's calls that look like this, in any unit."""
+    """Share of the study's calls that look like this, in any unit."""
     follows: Callable[[Any], str] | None = None
     """What keeps an answer of the right form from being used; empty for nothing. None where the form is all."""
 
