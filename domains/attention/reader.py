@@ -103,7 +103,7 @@ def said_of_distractor(cell: str) -> float | None:
 SLOWER, STRONG_REVERSAL = 3.0, 0.1
 """Standard errors, and correlation with log times, from which on congruent trials are questioned that take longer."""
 FEWEST_PEOPLE = 5
-"""From which on differences within participants are compared over participants."""
+"""Number of participants from which on differences within participants are compared over participants."""
 SAME = {
     "congruence",
     "congruency",
@@ -349,7 +349,7 @@ def _recoded(column: str, words: Mapping[str, str]) -> str:
 def _slower_cell(
     texts: Array, participant: Array, is_right: Array, time_s: Array
 ) -> tuple[str, str]:
-    """Of two cells, the one in whose trials participants are slower, or else less accurate; and the advice with it.
+    """Return which of two cells has slower, or else less accurate, responses in its trials, and the advice with it.
 
     Empty where times and accuracies differ by no more than chance, or speak against each other.
     """

@@ -55,7 +55,7 @@ LAPSE = (
     'lapse = parameters["lapse"][..., None]\n'
     "p = lapse * available / available.sum(axis=-1)[..., None] + (1 - lapse) * p"
 )
-"""Among the options that are there."""
+"""Lapses among the options that are available."""
 PAVLOVIAN = normal(
     0.0, 1.0, 20.0, "log odds over the range of outcomes", "weight of a cue's value for responding"
 )

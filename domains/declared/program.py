@@ -28,7 +28,7 @@ from lakatos.theories.language.family import Family, HasFamily
 from lakatos.traces.digest import Digest, digest_bytes
 
 LONGEST_START_S = 60
-"""Until a domain written in Python must be there when it is looked at for the first time."""
+"""Seconds within which a domain written in Python must be loaded for the first time."""
 NEEDED = (
     "name", "options", "sequential", "n_options", "shown", "feedback", "candidates", "space", "check", "admits",
     "probes", "features", "swap_sides", "picture", "describe",

@@ -21,7 +21,7 @@ LONGEST_CALL_S = 60.0
 """Maximum seconds of one call of a function of a domain in Python."""
 LOOKS_EVERY_S = 0.5
 AGAIN_S = 5.0
-"""Until a call that caught the exception is sent another one."""
+"""Seconds until another exception is sent to a call that caught the exception."""
 
 
 class DomainLoops(BaseException):

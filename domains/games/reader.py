@@ -243,7 +243,10 @@ def _for_second(stimuli: Stimuli) -> Array:
 
 
 def _dominance(stimuli: Stimuli) -> Array:
-    """Above 0 where the second of two divisions leaves nobody with less and is no less equal, below 0 if the first."""
+    """Return values above 0 where the second of two divisions dominates, below 0 where the first does.
+
+    A division dominates if it leaves nobody with less and is no less equal.
+    """
     own, other = _divided(stimuli)
     gains = np.diff([own, other, -np.abs(own - other)], axis=2)[:, :, 0]
     low, high = gains.min(axis=0), gains.max(axis=0)

@@ -85,7 +85,7 @@ class TimedDomain(OneShot):
                 raise StimuliError(f"trial {row} of the {self.kind} domain: {words}.")
 
     def rules(self, stimuli: Stimuli) -> Sequence[tuple[Array, str]]:
-        """Where further rules hold, ``(n_trials,)`` each, and each in words."""
+        """Mark the trials in which further rules hold, ``(n_trials,)`` each, and state each rule in words."""
         return ()
 
     def landmarks(self, stimuli: Stimuli) -> dict[str, Array]:

@@ -708,7 +708,7 @@ WAY_TO_OUTCOMES = (
 
 MOST_OPTIONS = 8
 FORESEEN = 0.2
-"""By how much more often than by chance outcomes are predicted, beyond which participants had seen them before."""
+"""Accuracy of predicted outcomes above chance, beyond which participants had seen the outcomes before."""
 LEARNED = 3.0
 """Standard errors by which a choice is repeated more often after a reward than without one."""
 AVOIDED = 4.0

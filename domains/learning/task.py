@@ -63,7 +63,7 @@ class LearningSettings:
     best: float = 0.7
     """Bandit and reversal: probability of reward of the best option."""
     others: float = 0.3
-    """Likewise of the other options."""
+    """Bandit and reversal: probability of reward of the other options."""
     reversal_every: int = 20
     """Reversal: steps, about, after which another option is the best."""
     drift: float = 0.025

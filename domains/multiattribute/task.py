@@ -403,7 +403,7 @@ def _of_both(share: Array, validities: Array) -> dict[str, Array]:
 
 
 def _favoured_sides(share: Array, by_validity: Array) -> dict[str, Array]:
-    """Which product single cues favour; arguments as of `_advantages`."""
+    """Find which product single cues favour; arguments as of `_advantages`."""
     sign = np.sign(share[:, 1] - share[:, 0])
     return {
         "least_valid_favours": np.take_along_axis(sign, by_validity, axis=1)[:, -1],

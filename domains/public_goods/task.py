@@ -33,7 +33,7 @@ ENDOWMENT = 20
 SCALE = levels(range(ENDOWMENT + 1), "coins")
 LARGEST_SPACE = 20_000
 TrialChanges = dict[str, tuple[Any, str, Any]]
-"""For each variation: whether it is possible, what it does, and how (see `experiments.variation.varied`)."""
+"""Whether a variation is possible, what it does, and how, by its name (see `experiments.variation.varied`)."""
 SANCTIONS = ("deduction_cost", "deduction_effect", "reward_cost", "reward_effect")
 
 
@@ -391,7 +391,7 @@ class PublicGoodsDomain(OneShot):
         )
 
     def describe(self, stimuli: Stimuli, row: int) -> str:
-        """For example ``Round: 3 of 10, Players: 4, ..., You gave: 20``."""
+        """Describe a trial, such as ``Round: 3 of 10, Players: 4, ..., You gave: 20``."""
         return ", ".join(f"{words}: {value}" for words, value in _shown(stimuli.take([row])))
 
 

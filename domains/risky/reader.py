@@ -521,7 +521,7 @@ def _with_sure_amount(
 
 
 def _between(amounts: Sequence[ColumnSignature]) -> list[ColumnSignature]:
-    """Of two amounts the one that is always smaller, of three the one that always lies between the others."""
+    """Return the smaller of two amounts, or of three the one between the others, where this holds throughout."""
     if len(amounts) == 2:
         return [
             one for one, other in (amounts, amounts[::-1]) if is_below(one.values, other.values)

@@ -236,7 +236,7 @@ def _overlap(first_low: Array, first_high: Array, second_low: Array, second_high
 
 
 def dominance(stimuli: Stimuli) -> Array:
-    """Which option is at least as good as the other whatever one's taste, first-order stochastically.
+    """Find the option that is at least as good as the other whatever one's taste (first-order dominance).
 
     With an ambiguous gamble only the amounts count: all of one must be at least as good as all of the other.
 

@@ -344,7 +344,7 @@ class SequencesDomain(OneShot):
         )
 
     def describe(self, stimuli: Stimuli, row: int) -> str:
-        """For example ``HTHH | TTTTT``."""
+        """Describe a trial, such as ``HTHH | TTTTT``."""
         return " | ".join(text_of(own) for own in stimuli["letters"][row])
 
 

@@ -127,7 +127,7 @@ class StoppingDomain:
         return FAMILY
 
     def n_options(self, stimuli: Stimuli) -> int:
-        """To pump or to collect."""
+        """Return 2: to pump or to collect."""
         return 2
 
     def sizes(self, stimuli: Stimuli) -> NDArray[np.intp]:
@@ -169,7 +169,7 @@ class StoppingDomain:
     def estimated_outcomes(
         self, trials: Trials, n_people: int, rng: np.random.Generator
     ) -> tuple[Stimuli, str]:
-        """When balloons of simulated participants burst; see `experiments.outcomes.EstimatesOutcomes`.
+        """Estimate when balloons of simulated participants burst; see `experiments.outcomes.EstimatesOutcomes`.
 
         Raises:
             TrialsError: The bursts of the file follow none of the two laws.
@@ -266,7 +266,7 @@ class StoppingDomain:
         )
 
     def describe(self, stimuli: Stimuli, row: int) -> str:
-        """Where a decision is, in a line: its balloon and the pumps so far, where these are known."""
+        """Describe a decision in a line: its balloon and the pumps so far, where these are known."""
         words = f"decision {int(stimuli['position'][row]) + 1}"
         if "pumps" not in stimuli.arrays:
             return words

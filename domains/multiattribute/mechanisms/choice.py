@@ -352,7 +352,7 @@ class OtherStrategy:
     breaks: tuple[str, ...]
     source: str
     instead: str = ""
-    """After the clause, where it states what some people do."""
+    """Text after the clause, where it states what some people do."""
 
 
 STRATEGIES = (
