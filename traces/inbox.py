@@ -31,7 +31,7 @@ _SCHEMA: Final = (
 WAIT_S = 30.0
 """How long another program that uses the file is waited for."""
 PLACE_FILE: Final = "inbox.place"
-"""In a folder of a run whose journal is elsewhere: says that the inbox is here, and in no other folder of the run."""
+"""File that marks the one folder that has the inbox of a run whose journal is elsewhere."""
 _SALT_ADDED: Final = "ALTER TABLE batch ADD COLUMN salt TEXT NOT NULL DEFAULT ''"
 
 
@@ -42,7 +42,7 @@ class InboxBatch:
     digest: Digest
     """Name of the batch: of its source, key, payload and salt."""
     source: str
-    """Who delivered it."""
+    """Name of the source that delivered it."""
     batch_key: str
     """What the source calls it; a source delivers a key once."""
     payload: bytes

@@ -37,7 +37,7 @@ class Event:
     seq: int
     """Place in the journal, from 1, without gaps."""
     time_utc: str
-    """When it was written, ISO 8601."""
+    """Time at which it was written, ISO 8601."""
     kind: str
     """Kind of the record, or `INTENT`."""
     key: Digest
@@ -131,7 +131,7 @@ class Journal:
 
     @property
     def path(self) -> Path:
-        """Where the journal is stored."""
+        """Path of the file or address in which the journal is stored."""
         return self._store.path
 
     @property
@@ -323,7 +323,7 @@ class Journal:
             )
 
     def unnamed(self, made: Mapping[Digest, Digest], gone: Container[Digest]) -> set[Digest]:
-        """Of records, those of which no other record that stays names what they made.
+        """Find the records whose result no other record that stays names.
 
         Args:
             made: What a record made, by the record's digest.

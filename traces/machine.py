@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 CPU_FILE = Path("/proc/cpuinfo")
-"""Where Linux names the processor."""
+"""File in which Linux names the processor."""
 
 
 @dataclass(frozen=True)

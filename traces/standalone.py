@@ -30,10 +30,10 @@ EVENT_TAG = b'"lakatos-event-1"'
 HEAD_TAG = b"lakatos-head-1\n"
 MANIFEST_TAG = b"lakatos-manifest-1\n"
 FILES = ("manifest.json", "manifest.sig")
-"""Of a bundle, those that the list of files does not list."""
+"""Files of a bundle that its list of files does not list."""
 MOST_FILES = 200_000
 MOST_BYTES = 8 * 2**30
-"""Of a bundle when it is unpacked; one that says it has more is refused before anything of it is read."""
+"""Most bytes of a bundle when it is unpacked; one that declares more is refused before anything of it is read."""
 CLOCK_SLACK = 300.0
 """Seconds by which clocks may differ, or be set right, between an event and a head."""
 
@@ -269,7 +269,7 @@ class ErasureCheck:
         self._responses: dict[bytes, int] = {}
         """Number of the event that brought responses, by the digest of its record."""
         self._first_withdrawn: int | None = None
-        """Of these, the first that was withdrawn since the last record of erased rows."""
+        """First of these responses that was withdrawn since the last record of erased rows."""
         self._bare: dict[bytes, int] = {}
         """Number of a row without content, by the digest of its record."""
         self._bare_rows: set[int] = set()
@@ -536,7 +536,7 @@ def seconds_of(time_utc: str) -> float | None:
 
 
 def times_of(rows: Iterable[StoredRow]) -> list[float | None]:
-    """When rows were written, in seconds; None for what is no time, and an erased row has that of the row before."""
+    """Return when rows were written, in seconds; None for what is no time; an erased row has that of the row before."""
     times: list[float | None] = []
     waiting = 0
     for row in rows:

@@ -53,7 +53,7 @@ class StepContext:
     """What a step is given: nothing in it depends on when or how often the step runs."""
 
     key: Digest
-    """For services that can refuse to do the same thing twice."""
+    """Key for services that can refuse to do the same thing twice."""
     place: Digest
     """Names the step by its name and position alone, whatever it is derived from; see `Trace.place_of`."""
     rng: np.random.Generator
@@ -177,7 +177,7 @@ class Trace:
 
     @cached_property
     def inbox(self) -> Inbox:
-        """Where other processes deliver batches for the next pass.
+        """Inbox to which other processes deliver batches for the next pass.
 
         Raises:
             InboxError: Another folder collects for the run, or the inbox cannot be made or read.

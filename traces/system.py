@@ -39,7 +39,7 @@ HAS_OWNERS: Final = hasattr(os, "geteuid")
 HAS_SIGNALS: Final = hasattr(signal, "SIGKILL")
 """Whether a process can be signalled. Windows ends it at once instead, whatever the signal."""
 PROCESS_LOCKS: Final = Path("/proc/locks")
-"""Where Linux lists the locks that are held."""
+"""File in which Linux lists the locks that are held."""
 _PATIENCE_S: Final = 0.25
 """How long taking a SQLite lock waits, so that `is_locked`, which holds it for a moment, keeps nobody out."""
 _MOST_NOTE: Final = 32
@@ -286,7 +286,7 @@ def ending_signals() -> tuple[signal.Signals, ...]:
 
 
 def end_with_parent() -> None:
-    """Where the system can do that, end this process when the one that started it dies."""
+    """End this process when the one that started it dies, where the system can do that."""
     if sys.platform != "linux":
         return
     with contextlib.suppress(OSError, AttributeError):

@@ -1,4 +1,4 @@
-"""Which records still hold: known, not erased, and derived only from records that hold."""
+"""Validity of records: those hold that are known, not erased, and derived only from records that hold."""
 
 from collections import defaultdict, deque
 from collections.abc import Callable, Container, Iterable
@@ -20,7 +20,7 @@ class ValidityLink:
     name: str
     """Name of the step that recorded it; empty where it is unknown."""
     problem: str
-    """Why it does not hold."""
+    """Reason why it does not hold."""
 
 
 class Validity:

@@ -290,7 +290,7 @@ class _JournalAudit:
         self.apart = apart
         self.without_body: list[Event] = []
         self.inputs: dict[Digest, tuple[Digest, ...]] = {}
-        """Of records, where bodies are kept apart."""
+        """Inputs of records, where bodies are kept apart."""
         self.types, self.known, self.findings = types, roots | artifacts, findings
         self.records: set[Digest] = set()
         self.erased: set[Digest] = set()
@@ -343,7 +343,7 @@ class _JournalAudit:
         self.unknown += [(event, digest) for digest in digests_in(record) if not self.knows(digest)]
 
     def finish(self) -> None:
-        """Only now it is known which records were erased, and with them what they refer to."""
+        """Check what refers to erased records, once all of these are known."""
         lost = set(self.erased)
         for (
             digest,

@@ -16,7 +16,7 @@ STORES: Final[PluginTable[type[EventStore]]] = PluginTable(
 file holds its address. In both a commit is on disk when `append` returns."""
 
 ADDRESS_SUFFIX: Final = ".url"
-"""Of a file that holds the address of a journal, or of artifacts, instead of these."""
+"""Suffix of a file that holds the address of a journal, or of artifacts, instead of these."""
 
 
 def located(path: Path) -> Path:

@@ -32,7 +32,7 @@ _BATCH: Final = 1_000
 _LOCK: Final = 0x4C414B41
 """First half of the key of every advisory lock taken here; the second is the number of the run."""
 _MAKING: Final = 0
-"""In place of the number of a run, while tables are made."""
+"""Number in place of that of a run, while tables are made."""
 _COLUMNS: Final = ", ".join(EventRow._fields)
 _INSERT: Final = (
     f"INSERT INTO lakatos.event (run, {_COLUMNS}) VALUES (%s{', %s' * len(EventRow._fields)})"
@@ -229,7 +229,7 @@ class PostgresStore:
             self._insist(work, work)
 
     def stored(self, after_seq: int = 0) -> Iterator[tuple[Any, ...]]:
-        """As `rows`, with text as the bytes that are stored."""
+        """Yield the `rows`, with text as the bytes that are stored."""
         for row in self.rows(after_seq):
             yield tuple(value.encode() if isinstance(value, str) else value for value in row)
 

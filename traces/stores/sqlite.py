@@ -21,9 +21,9 @@ _WRITING: Final = (
     "PRAGMA cache_size = -16384",
     "PRAGMA wal_autocheckpoint = 16000",
 )
-"""Of the connection that writes. Keys and digests come in no order, so that each commit changes pages all over the
-indexes: 16 MiB of them stay in memory, and pages that are changed again and again are copied from the log every 64 MiB,
-not every 4. A commit is on disk, in the log, as before."""
+"""Settings of the connection that writes. Keys and digests come in no order, so that each commit changes pages all over
+the indexes: 16 MiB of them stay in memory, and pages that are changed again and again are copied from the log every 64
+MiB, not every 4. A commit is on disk, in the log, as before."""
 _COLUMNS: Final = ", ".join(EventRow._fields)
 _INSERT: Final = f"INSERT INTO event ({_COLUMNS}) VALUES ({','.join('?' * len(EventRow._fields))})"
 _SCHEMA: Final = (
@@ -270,7 +270,7 @@ class SqliteStore:
                 )
 
     def stored(self, after_seq: int = 0) -> Iterator[tuple[Any, ...]]:
-        """As `rows`, with text as the bytes that are stored."""
+        """Return the `rows`, with text as the bytes that are stored."""
         return chain.from_iterable(self._batches(after_seq, as_bytes=True))
 
     def rows(self, after_seq: int = 0) -> Iterator[EventRow]:

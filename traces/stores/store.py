@@ -64,7 +64,7 @@ class EventStore(Protocol):
         """
 
     def stored(self, after_seq: int = 0) -> Iterator[tuple[Any, ...]]:
-        """As `rows`, with text as the bytes that are stored: what `traces.standalone.sound` walks along."""
+        """Return the `rows`, with text as the bytes that are stored: what `traces.standalone.sound` walks along."""
 
     def rows(self, after_seq: int = 0) -> Iterator[EventRow]:
         """Rows after ``after_seq`` in order; rows appended meanwhile are included."""
