@@ -39,7 +39,7 @@ class AnchorItem:
     label: bool
     """Whether the next data favoured the candidate."""
     strata: Mapping[str, str]
-    """For example ``{"origin": "human", "quality": "good", "domain": "risky"}``."""
+    """Strata such as ``{"origin": "human", "quality": "good", "domain": "risky"}``."""
     problems: tuple[str, ...]
     """Trials or schedules behind it; two parts share none."""
     people: tuple[str, ...]
@@ -131,7 +131,7 @@ def _place(error: Mapping[str, Any]) -> str:
 
 
 def version_of(items: Iterable[AnchorItem]) -> Digest:
-    """Of some items in their order: changes with any of them."""
+    """Compute the version of some items in their order, which changes with any of them."""
     return digest_of([item.digest for item in items])
 
 

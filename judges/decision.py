@@ -17,7 +17,7 @@ from lakatos.traces.record import Record
 
 VERIFY, QUIT = "verify", "quit"
 WORTH, COST = 100.0, 50.0
-"""Of a better theory, and of asking people about a candidate: even odds are just worth asking."""
+"""Worth of a better theory, and cost of recruiting people for a candidate: at even odds recruiting just pays."""
 EARLIER = ("family", "critics", "heard", "mends", "breaks", "tables", "n_lost", "n_won", "values")
 """What decisions of earlier versions rested on besides."""
 
@@ -49,7 +49,7 @@ class CandidateDecided(Record):
 
 
 class CriticAnswered(Record):
-    """In records of earlier versions only: a critic with a cost assessed a candidate."""
+    """A critic with a cost assessed a candidate; occurs in records of earlier versions only."""
 
     kind: Literal["critic_answered"] = "critic_answered"
     version: Literal[1] = 1

@@ -72,7 +72,7 @@ class GateQuestion:
     pair: JudgePair
     """Answers to all confirm items, in the items' order."""
     units: tuple[int, ...]
-    """By item, a number that items share which share a problem or a person; see `anchor.components`."""
+    """Number of the unit of each item: items that share a problem or a person share it; see `anchor.components`."""
     anchor: Digest
     """Version of the confirm part."""
 
@@ -216,7 +216,7 @@ def register(
 
 
 def refusal_of(registration: GateRegistered) -> str:
-    """Why the labels must not be read: too many failures, too few items, or no power. Empty when they may be."""
+    """Explain why the labels must not be read: too many failures, too few items, or no power. Else empty."""
     settings = registration.settings
     if registration.n_excluded > settings.most_excluded * registration.n_items:
         return (

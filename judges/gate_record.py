@@ -27,7 +27,7 @@ class GateSettings(BaseModel):
     """Gain that a test must be able to detect, in the same unit; with the test ``loss``, the gain of a challenger that
     is calibrated is enough where that is larger."""
     power: float = 0.8
-    """With which probability."""
+    """Probability with which a test must detect it."""
     margin: float = 0.05
     """Share of right answers that the challenger may lose in a protected stratum."""
     strata: tuple[str, ...] = ("origin",)

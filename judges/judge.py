@@ -13,7 +13,7 @@ from lakatos.traces.digest import Digest, Fingerprint
 from lakatos.traces.record import Record
 
 MOST_COUNTED = 10**12
-"""Of answers or parameters, in a file of comparisons; larger numbers are no counts."""
+"""Largest number of responses or parameters in a file of comparisons; larger numbers are no counts."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class JudgeSubmission:
     advantage: float
     """Candidate minus incumbent on the answers so far, nats per choice."""
     standard_error: float
-    """Of the advantage, paired and clustered."""
+    """Standard error of the advantage, paired and clustered."""
     extra_parameters: Annotated[int, Field(ge=-MOST_COUNTED, le=MOST_COUNTED)]
     """Parameters of the candidate beyond the incumbent's."""
     n_choices: Annotated[int, Field(ge=0, le=MOST_COUNTED)]
@@ -52,7 +52,7 @@ class Judge(Protocol):
 
     @property
     def name(self) -> str:
-        """By which the panel keeps its opinions; different from those of the panel's other judges."""
+        """Name by which the panel keeps its opinions; different from those of the panel's other judges."""
 
     @property
     def digest(self) -> Digest:

@@ -22,13 +22,13 @@ class JudgingState:
 
     epochs: tuple[Recorded[EpochOpened], ...] = ()
     pairs: Mapping[tuple[Digest, int], Recorded[PairDescribed]] = field(default_factory=dict)
-    """By candidate and cycle."""
+    """Comparisons by candidate and cycle."""
     verdicts: Mapping[Digest, Recorded[Verdict]] = field(default_factory=dict)
-    """By the digest of their record."""
+    """Verdicts by the digest of their record."""
     resolved: Mapping[Digest, Recorded[VerdictResolved]] = field(default_factory=dict)
-    """By the digest of the verdict's record."""
+    """Resolutions by the digest of the verdict's record."""
     decided: Mapping[Digest, Recorded[CandidateDecided]] = field(default_factory=dict)
-    """By candidate, the last decision about it."""
+    """Last decision about each candidate."""
 
 
 def _forget_displaced(state: JudgingState, item: Recorded[EpochCommitted]) -> JudgingState:

@@ -36,7 +36,8 @@ SETTINGS: Mapping[str, Mapping[str, Any]] = {
     "multiattribute": {"validities": [0.9, 0.8, 0.7, 0.6], "levels": [0, 1, 2, 3]},
     "learning": {"n_steps": 40},
 }
-"""Of the spaces that simulated people are asked from; the domain's own where there are none."""
+"""Settings of the spaces from which trials of simulated participants are drawn; the domain's own where there are
+none."""
 
 
 @dataclass(frozen=True)
@@ -157,7 +158,7 @@ class ComparedTheories:
     candidate: TheoryAuthor
     incumbent: TheoryAuthor
     so_far: tuple[ScoredExperiment, ScoredExperiment]
-    """Of candidate and incumbent."""
+    """Scores of candidate and incumbent so far."""
     in_errors: float
 
     @property
@@ -253,7 +254,7 @@ def archived_items(
 
 
 def strata(domain: str, machine: bool, label: bool) -> dict[str, str]:
-    """By which groups are protected and bias is measured."""
+    """Return the groups by which participants are protected and bias is measured."""
     return {
         "domain": domain,
         "origin": "machine" if machine else "human",
