@@ -255,7 +255,7 @@ class _NextStep:
     called: tuple[str, dict[str, Any]] | None = None
     results: list[Any] = field(default_factory=list)
     problem: str = ""
-    """Why it cannot go on: an earlier result lacks what it needs."""
+    """Reason why it cannot go on: an earlier result lacks what it needs."""
 
     @property
     def key(self) -> bytes:

@@ -9,20 +9,20 @@ from lakatos.traces.digest import Digest, Fingerprint
 from lakatos.traces.record import Record
 
 SEED: Final = ", seed "
-"""Between the name of a study and its seed, in what a campaign leaves behind."""
+"""Text between the name of a study and its seed, in what a campaign leaves behind."""
 LIBRARY: Final = "library: "
 """Begins the author of a theory that came from an earlier campaign."""
 
 
 ResponseOrigin = Literal["", "people", "simulated", "language_model"]
-"""Whose responses a campaign has: those of people, of simulated participants, or of a language model in their place."""
+"""Origin of a campaign's responses: participants, simulated participants, or a language model in their place."""
 COMPETES_AMONG: Final[dict[ResponseOrigin, frozenset[ResponseOrigin]]] = {
     "": frozenset({"people"}),
     "people": frozenset({"people"}),
     "language_model": frozenset({"people", "language_model"}),
     "simulated": frozenset({"", "people", "language_model", "simulated"}),
 }
-"""On whose responses a theory may have won that competes among those of a campaign.
+"""Origins of the responses on which a theory may have won that competes in a campaign, by its responses.
 
 A theory that won among participants of our own making says which rule we gave them. Among people it would only cost a
 place, and its win would count for it.
@@ -76,7 +76,7 @@ class TheoryWon(Record):
 
 
 def won_among(winner: TheoryWon) -> ResponseOrigin:
-    """Whose responses a theory won on; archived ones are always people's. Empty where nobody knows."""
+    """Return the origin of the responses that a theory won on; archived ones are people's. Else empty."""
     return winner.responses or ("people" if winner.answers else "")
 
 

@@ -19,7 +19,7 @@ from lakatos.theories.language.grammar import Composition, Grammar, composition_
 from lakatos.theories.language.theory import TheoryProgram, read_program
 
 BINS: Final = re.compile(r"edges = xp\.array\((\[[^\]]*\])\)")
-"""Where a source says the edges of its bins of time."""
+"""Pattern of the edges of a source's bins of time."""
 UNREADABLE: Final = (TheoryError, GrammarError, SyntaxError, ValueError, TypeError, RecursionError)
 """Errors that reading a foreign source may raise."""
 
