@@ -70,7 +70,7 @@ class AnswerScale:
         )
 
     def in_words(self, outcome: int) -> str:
-        """What a response with this outcome was: a level, or a number or a time within a bin."""
+        """Describe a response with this outcome: a level, or a number or a time within a bin."""
         if not self.edges:
             return self.labels[outcome]
         option, place = divmod(outcome, self.n_bins)
@@ -130,7 +130,7 @@ class AnswerScale:
         return float(((values - means[own]) ** 2).mean() / total) if total > 0 else 0.0
 
     def fit_in_words(self, numbers: Sequence[float]) -> str:
-        """What the grid cannot show of numbers: those outside of it, and how the others differ within bins."""
+        """State what the grid cannot show of numbers: those outside of it, and how the others differ within bins."""
         values = np.asarray(numbers, dtype=np.float64)
         low, high = (self.edges or self.places)[0], (self.edges or self.places)[-1]
         below, above = int((values < low).sum()), int((values > high).sum())

@@ -379,7 +379,7 @@ class TrialSearch:
         return row, bool(is_proved)
 
     def look(self, ways: AnswerWays, rows: NDArray[np.intp]) -> tuple[Array, Array]:
-        """What the next responses to some candidates add, about the theory and about theory and person, in nats.
+        """Compute what the next responses to some candidates add, about theory, and theory and person, in nats.
 
         In single precision: two rounded entropies differ by about 1e-6 nats.
         """
@@ -408,7 +408,7 @@ class TrialSearch:
 
 
 def _theory_information(ways: AnswerWays, outcomes: Sequence[Array]) -> float:
-    """What the next responses to one trial say about which theory is right, in nats, in double precision.
+    """Compute the information of one trial's next responses about the theory, in nats, in double precision.
 
     Args:
         ways: How the trials before can have been answered.

@@ -27,7 +27,7 @@ class HasOutcomes(Protocol):
 
     @property
     def outcome_names(self) -> tuple[str, ...]:
-        """What follows a choice, as columns of tables are called; ``reward`` is the first."""
+        """Names of the outcomes of a choice in columns of tables; ``reward`` is the first."""
 
     @property
     def outcome_range(self) -> tuple[float, float]:
@@ -38,16 +38,16 @@ class HasOutcomes(Protocol):
         """An outcome is a gain above this number."""
 
     def told_after(self, feedback: Mapping[str, float]) -> str:
-        """What people read of an outcome."""
+        """Return the text of an outcome that people read."""
 
     def attribute_labels(self) -> Mapping[str, str]:
-        """What each attribute of the options is, for people to read."""
+        """Return the label of each attribute of the options, for people to read."""
 
     def attribute_words(self) -> Mapping[str, tuple[str, ...]]:
         """The words of attributes that are categories."""
 
     def cue_codes(self) -> Mapping[str, str]:
-        """What theories call each thing that options are compared by, by its code."""
+        """Return the names in theories of what options are compared by, by code."""
 
     def cue_values(self, stimuli: Stimuli) -> list[Array]:
         """``(n_trials, n_options)`` of each of these things."""
@@ -105,7 +105,7 @@ class LacksInputs(Protocol):
     """A domain some of whose trials lack what some theories need."""
 
     def lacking(self, settings: Mapping[str, Any]) -> Mapping[str, str]:
-        """What trials of a study's settings lack, by the name by which mechanisms need it, and why.
+        """State what trials of a study's settings lack, by the name by which mechanisms need it, and why.
 
         Raises:
             StimuliError: A setting is wrong.
@@ -113,7 +113,7 @@ class LacksInputs(Protocol):
 
 
 def lacking_inputs(domain: Domain, settings: Mapping[str, Any]) -> Mapping[str, str]:
-    """What trials of these settings lack; see `LacksInputs`."""
+    """State what trials of these settings lack; see `LacksInputs`."""
     return domain.lacking(settings) if isinstance(domain, LacksInputs) else {}
 
 
@@ -159,7 +159,7 @@ def knows_outcomes(domain: Domain, trials: Trials) -> bool:
 def outcome_schedules(
     domain: Domain, trials: Trials, n_people: int, rng: np.random.Generator
 ) -> OutcomeSchedules:
-    """What follows the choices of participants who are simulated on an experiment's trials.
+    """Return the outcomes of choices of participants who are simulated on an experiment's trials.
 
     Args:
         domain: Of the trials.

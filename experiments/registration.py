@@ -165,7 +165,7 @@ def _predicted_options(domain: Domain, n_options: int) -> list[str]:
 
 
 def _hypotheses(names: Mapping[str, str], claims: Mapping[str, str], chosen: str) -> str:
-    """What is tested, with what each rival says; ``chosen``: the option whose share is predicted."""
+    """State what is tested and what each rival claims; ``chosen``: the option whose share is predicted."""
     rivals = []
     for number, (digest, name) in enumerate(names.items(), start=1):
         claim = claims.get(digest)
@@ -179,7 +179,7 @@ def _hypotheses(names: Mapping[str, str], claims: Mapping[str, str], chosen: str
 
 
 def _earlier(counts: Mapping[str, str]) -> str:
-    """What responses there were when a plan was frozen; empty before the first experiment."""
+    """State which responses there were when a plan was frozen; empty before the first experiment."""
     if not counts:
         return ""
     listed = "; ".join(f"{name}: {count}" for name, count in counts.items())
@@ -215,7 +215,7 @@ def _plan_words(
     n_answers: int,
     earlier: str,
 ) -> PlanWords:
-    """What the plan says, sentence by sentence; arguments as of `registration`."""
+    """State the plan, sentence by sentence; arguments as of `registration`."""
     task = timed_task(domain)
     timed = ", and its response time" if source in ("web", "file") and task is None else ""
     options = ", ".join(domain.options)
@@ -254,7 +254,7 @@ def _plan_words(
 
 
 def _timed_measure(task: TimedTask) -> str:
-    """What is measured where a response is a key with its time."""
+    """State what is measured where a response is a key with its time."""
     edges = task.scale.edges
     listed = ", ".join(f"{edge:g}" for edge in edges)
     return (

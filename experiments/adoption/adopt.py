@@ -190,12 +190,12 @@ class AdoptedAnswers:
 
     @property
     def told(self) -> tuple[str, ...]:
-        """How the file was read, for the user: what was assumed and left out, and some responses read back."""
+        """Account of how the file was read, for the user: assumptions, exclusions, and some responses read back."""
         return (*self.notes, *self.left_out.lines(), *self.read_back)
 
     @property
     def in_brief(self) -> tuple[str, ...]:
-        """What each analysis of the file repeats: all but what goes together, with one response read back."""
+        """Account that each analysis of the file repeats: all but what goes together, with one response read back."""
         notes = (note for note in self.notes if note not in self.confounds)
         return (*notes, *self.left_out.lines(), *self.read_back[:1])
 
@@ -364,7 +364,7 @@ def _adopted(
 
 
 def _beside(cells: RowCells, columns: AnswerColumns) -> dict[str, Array]:
-    """What attributes say beside each response of an experiment, whether or not they vary within participants."""
+    """Return attributes beside each response of an experiment, whether or not they vary within participants."""
     if columns.is_pooled or columns.participant not in cells.frame.columns:
         return {}
     named = [columns.participant, *columns.attributes, columns.condition]
@@ -379,7 +379,7 @@ NOBODY_NAMED = (
 
 
 def _nobody_named(frame: pd.DataFrame) -> str:
-    """What to do where no column names participants, who may have been pasted below one another."""
+    """State what to do where no column names participants, who may have been pasted below one another."""
     name, n_times = _beginning_anew(frame)
     if not name:
         return NOBODY_NAMED
@@ -926,7 +926,7 @@ def _people(cells: RowCells, columns: AnswerColumns) -> Array:
 def _known_of_people(
     cells: RowCells, columns: AnswerColumns, notes: list[str]
 ) -> dict[str, tuple[str, ...]]:
-    """What attributes say of each person, in the order of `_people`; what differs within a person is left out."""
+    """Return each person's attributes, in the order of `_people`; what differs within a person is excluded."""
     participant = _people(cells, columns)
     found = {}
     for attribute in columns.attributes:
@@ -1188,7 +1188,7 @@ def _checked_trials(
 
 
 def _cells_in_words(cells: RowCells, columns: AnswerColumns) -> Callable[[int], str]:
-    """What says which cells of a row show its trial, given its place."""
+    """Return a function that states which cells of a row show its trial, given its place."""
     names = [str(leaf) for leaf in leaves_of(columns.stimulus) if leaf in cells.frame.columns]
 
     def shown(place: int) -> str:

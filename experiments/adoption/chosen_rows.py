@@ -146,7 +146,7 @@ def _people_twice(frame: pd.DataFrame, columns: AnswerColumns) -> dict[str, NDAr
 
 
 def _whose(frame: pd.DataFrame, copies: NDArray[np.bool_], columns: AnswerColumns) -> str:
-    """How many of the copies are of one participant, where that is most of them."""
+    """State how many of the copies are of one participant, where that is most of them."""
     if columns.participant not in frame.columns or copies.sum() < LEAST_TABLE:
         return ""
     counts = frame[columns.participant][copies].value_counts()

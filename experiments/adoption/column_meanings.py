@@ -145,7 +145,7 @@ def _is_of_practice(frame: pd.DataFrame, name: str) -> bool:
 
 
 def summary_of(frame: pd.DataFrame, name: str) -> ColumnSummary:
-    """What one column of a table holds, before its meaning is guessed."""
+    """Summarise one column of a table, before its meaning is guessed."""
     cells = frame[name].str.strip()
     filled = cells[cells != ""]
     values = numbers_of(filled)

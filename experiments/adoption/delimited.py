@@ -361,7 +361,7 @@ def check_names(name: object, names: list[str]) -> None:
 
 
 def _in_words(error: csv.Error) -> str:
-    """What is wrong with a row, for people to read."""
+    """Describe what is wrong with a row, for people to read."""
     words = str(error)
     if "field larger" in words:
         return (

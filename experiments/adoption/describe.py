@@ -146,11 +146,11 @@ class TableDescription:
 
     @property
     def doubts_in_words(self) -> str:
-        """What may be read in two ways, as sentences that a message ends with."""
+        """Readings that are open, as sentences that a message ends with."""
         return "".join(f" {line[:1].upper()}{line[1:]}." for line in self.doubts)
 
     def meaning_of(self, column: ColumnSummary) -> str:
-        """What a column is read as: its role, or the parts of the trials that it is in, with their unit."""
+        """Return the meaning of a column: its role, or the parts of the trials that it is in, with their unit."""
         mapping, name = self.mapping, column.name
         roles = {
             mapping.participant: "participant",
@@ -520,7 +520,7 @@ def _with_marks(
 def _labels_of_options(
     source: AnswerTable, response: str, stated: AnswerColumns
 ) -> Mapping[str, str]:
-    """What a file of SPSS says that the cells of a column are, where these are words for two options.
+    """Return the labels of a column's cells in a file of SPSS, where these are words for two options.
 
     A label such as ``no answer`` makes a cell empty.
     """
@@ -689,7 +689,7 @@ def _recognised(
     domain: Domain | None,
     stated: AnswerColumns,
 ) -> tuple[Reading, tuple[str, ...]]:
-    """What values are recognised as where names leave something open, and the kinds of tasks that fit.
+    """Recognise values where names leave something open, and the kinds of tasks that fit.
 
     Where several kinds fit, or none, the reading is empty.
     """

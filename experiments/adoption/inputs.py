@@ -90,7 +90,7 @@ def missing_inputs(
     *,
     is_ordered: bool = True,
 ) -> MissingInputs:
-    """What a file lacks, or shows only together with something else.
+    """Find what a file lacks, or shows only together with something else.
 
     Args:
         trials: All experiments of the file.
@@ -153,7 +153,7 @@ def missing_inputs(
 
 
 def _pairs_in_words(pairs: Sequence[Confound]) -> list[str]:
-    """What goes together, in a line each; of many pairs all in one line."""
+    """State what goes together, in a line each; of many pairs all in one line."""
     if len(pairs) <= MOST_PAIRS:
         return [f"{item.fact}: {item.so}" for item in pairs]
     facts = "; ".join(item.fact for item in pairs[:MOST_NAMED])
@@ -192,7 +192,7 @@ def _order_reason(columns: AnswerColumns, layout: StimulusLayout, domain: Domain
 def confounds_of(
     trials: Sequence[Trials], layout: StimulusLayout, domain: Domain, *, in_order: bool
 ) -> list[Confound]:
-    """What the place of an option, the order of trials or one property tells perfectly of another property.
+    """Find properties that the place of an option, the order of trials or another property predicts perfectly.
 
     Args:
         trials: All experiments.

@@ -131,7 +131,7 @@ class HasAttributes(Protocol):
     sequential: bool
 
     def attribute_labels(self) -> Mapping[str, str]:
-        """What each attribute is, for people to read."""
+        """Return the label of each attribute, for people to read."""
 
     def attribute_words(self) -> Mapping[str, Sequence[str]]:
         """The words of attributes that are categories."""
@@ -142,11 +142,11 @@ class HasLayout(Protocol):
     """A domain that says how its trials are written as columns."""
 
     def layout(self) -> StimulusLayout:
-        """How trials are written as columns."""
+        """Return how trials are written as columns."""
 
 
 def layout_of(domain: Domain) -> StimulusLayout | None:
-    """How a domain's trials are written as columns; None where there is no way."""
+    """Return how a domain's trials are written as columns; None where there is no way."""
     if isinstance(domain, HasLayout):
         return domain.layout()
     return layout_of_attributes(domain) if isinstance(domain, HasAttributes) else None
@@ -169,7 +169,7 @@ def layout_of_attributes(domain: HasAttributes) -> StimulusLayout:
 
 
 def known_layout(domain: Domain) -> StimulusLayout:
-    """How a domain's trials are written as columns.
+    """Return how a domain's trials are written as columns.
 
     Raises:
         TrialsError: There is no way.

@@ -47,7 +47,7 @@ class LeftOutKind:
 
     @property
     def sentence(self) -> str:
-        """How many and which rows, without names of participants."""
+        """State the number of rows and which they are, without names of participants."""
         different = sorted(set(self.rows))
         what = "row" if len(different) == len(self.rows) else "answer"
         are = "is" if len(self.rows) == 1 else "s are"
@@ -144,7 +144,7 @@ def _counts_in_words(
 
 
 def _participants_in_words(counts: Mapping[str, int]) -> str:
-    """How many participants, and the rows of those with most of them."""
+    """State the number of participants, and the rows of those with most of them."""
     if not counts:
         return ""
     ordered = sorted(counts.items(), key=lambda item: -item[1])
@@ -221,7 +221,7 @@ class RowsLeftOut:
         return ""
 
     def table(self, read: pd.DataFrame, columns: AnswerColumns) -> LeftOutTable:
-        """What is left out, by kind.
+        """Tabulate what is excluded, by kind.
 
         Args:
             read: The rows that are read.
@@ -309,7 +309,7 @@ def _columns_that_tell(frames: Sequence[pd.DataFrame], columns: AnswerColumns) -
 
 
 def gone_people(whole: pd.DataFrame, left: pd.DataFrame, columns: AnswerColumns) -> list[str]:
-    """How many people have no row left; not who, as a run keeps these words and no names."""
+    """State how many people have no row left; not their names, as a run keeps these words."""
     if columns.participant not in whole.columns:
         return []
     before, after = (set(frame[columns.participant].unique()) for frame in (whole, left))

@@ -492,7 +492,7 @@ def _only_they_say(frame: pd.DataFrame, column: str, odd: Sequence[str]) -> bool
 def rows_that_count(
     frame: pd.DataFrame, used: Sequence[str], response: str = ""
 ) -> dict[str, str | tuple[str, ...]]:
-    """What columns say in the rows that count (`AnswerColumns.where`), where they mark others as practice or of nobody.
+    """Find the cells of rows that count (`AnswerColumns.where`), where columns mark others as practice or of nobody.
 
     Nothing where the marked rows are the larger part, which may be a part of the study.
 
@@ -1190,7 +1190,7 @@ def _with_negative_losses(columns: AnswerColumns) -> str:
 
 
 def _dominated(trials: Sequence[Trials], dominance: Callable[[Stimuli], Array]) -> tuple[int, int]:
-    """How many choices are of a dominated option, and among how many."""
+    """Count the choices of a dominated option, and the choices in which one option dominates."""
     n_dominated = n_rows = 0
     for item in trials:
         side = np.sign(dominance(item.stimuli)[item.trial])
@@ -1250,7 +1250,7 @@ def _check_times(
 def _direction(
     trials: Sequence[Trials], in_favour: Callable[[Stimuli], Array]
 ) -> tuple[float, float]:
-    """How choices of the second option follow what speaks for it, within participants; and the standard error."""
+    """Measure how choices of the second option follow what favours it, within participants; with standard error."""
     products, n_rows = [], 0
     for item in trials:
         speaks = np.asarray(in_favour(item.stimuli), dtype=np.float64)[item.trial]

@@ -57,7 +57,7 @@ MORE_CODES = 1
 
 
 def recognised(table: TableSignature, layouts: Mapping[str, StimulusLayout]) -> dict[str, Reading]:
-    """What each kind of task reads the table as, for the kinds that fit its values."""
+    """Return how each kind of task reads the table, for the kinds that fit its values."""
     found: dict[str, Reading] = {}
     if len(table.columns) > MOST_COLUMNS:
         return found

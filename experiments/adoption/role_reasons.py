@@ -55,7 +55,7 @@ def role_reasons(found: TableDescription, columns: Mapping[str, Any]) -> dict[st
 def _roles(
     source: AnswerTable, found: TableDescription, columns: Mapping[str, Any]
 ) -> dict[str, str]:
-    """What each column of a table is read as; nothing where the table is refused."""
+    """Return what each column of a table is read as; empty where the table is refused."""
     try:
         described = describe_table(source, found.task).with_columns(columns)
     except TrialsError:

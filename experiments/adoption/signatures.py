@@ -481,7 +481,7 @@ def association(one: Array, other: Array) -> float:
 
 
 def dependence(response: ColumnSignature, columns: Sequence[Array]) -> float:
-    """How clearly a column of a few codes depends on numbers, in standard errors of the clearest relation."""
+    """Measure how clearly a column of a few codes depends on numbers, in standard errors of the clearest relation."""
     codes = range(len(response.distinct) if len(response.distinct) > 2 else 1)
     indicators = [(response.cells == response.distinct[k]).to_numpy(np.float64) for k in codes]
     return max((association(own, values) for own in indicators for values in columns), default=0.0)

@@ -110,12 +110,12 @@ def study_text(
 
 
 def mapping_text(columns: AnswerColumns, domain: Domain) -> str:
-    """What the columns of a file mean, as the section ``participants.columns`` of a study file."""
+    """Write the meanings of a file's columns as the section ``participants.columns`` of a study file."""
     return "\n".join(_column_lines(columns, domain)).strip() + "\n"
 
 
 def _column_lines(columns: AnswerColumns, domain: Domain) -> list[str]:
-    """What the columns mean, as sections of a study file; parts of trials that no column holds are comments."""
+    """Write the meanings of columns as sections of a study file; parts of trials without a column are comments."""
     value = columns.model_dump(exclude_defaults=True)
     stimulus = value.pop("stimulus", {})
     keys = ("responses", "where", "feedback", "missing", "recode")

@@ -172,7 +172,7 @@ def read_cells(path: Path) -> AnswerTable:
 
 
 def _read_file(path: Path, readers: Mapping[str, Callable[[Path], AnswerTable]]) -> AnswerTable:
-    """What one of the readers, by the end of the file's name, makes of a file that does not change meanwhile."""
+    """Read a file that does not change meanwhile with the reader for the end of its name."""
     if not path.is_file():
         raise TrialsError(f"there is no file {path}; name a file of answers, or a folder of them.")
     begun = path.stat()
@@ -897,7 +897,7 @@ def _read_folder(path: Path) -> AnswerTable:
 
 
 def _said_by_names(stems: Sequence[str]) -> list[dict[str, str]]:
-    """What names of files say, for each of them: values of keys that most of them have; or a participant and a part.
+    """Read names of files: values of keys that most of them have; or a participant and a part.
 
     ``03187_game`` and ``03187_tutorial``, or ``P1Flanker1`` and ``P1Flanker2``, are parts of what one participant did,
     where others have the same parts.

@@ -143,7 +143,7 @@ def with_answer_code(
 
 
 def _signed_key(cells: RowCells, columns: AnswerColumns, distinct: Sequence[str]) -> str:
-    """How to take the sign of a column for the right one of two words, the column that says it best; else nothing."""
+    """State how to take the sign of a column for the right one of two words; else empty."""
     if len(distinct) != 2 or any(
         NUMBER.fullmatch(cell) or cell in {*RIGHT, *WRONG} for cell in distinct
     ):

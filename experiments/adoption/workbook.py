@@ -140,7 +140,7 @@ def _check_size(path: Path, name: str, sheet: SheetXml | None) -> None:
 
 
 def _checked(path: Path, name: str, sheet: SheetXml | None) -> list[str]:
-    """What to say of the cells of the sheet that is read.
+    """State what is to be noted of the cells of the sheet that is read.
 
     Raises:
         TrialsError: It has formulas without values, or merged cells.

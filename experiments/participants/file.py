@@ -143,7 +143,7 @@ def stimulus_columns(stimuli: Stimuli) -> dict[str, np.ndarray[Any, Any]]:
 def read_answers(
     table: AnswerTable, designs: Mapping[str, Design], domain: Domain, name_of: Callable[[str], str]
 ) -> list[PersonAnswers]:
-    """What each person did, checked against the designs of the experiments that are open.
+    """Read each person's responses, checked against the designs of the experiments that are open.
 
     Args:
         table: As `read_cells` reads it.
@@ -418,7 +418,7 @@ def _trial(table: AnswerTable, number: int, row: Mapping[str, Any], design: Desi
 def _press(
     table: AnswerTable, number: int, row: Mapping[str, Any], trial: int, n_keys: int
 ) -> TimedPress:
-    """What was measured in a trial, where a response is a key with its time; without a key nothing was pressed."""
+    """Read the key and its time in a trial; without a key nothing was pressed."""
     time = row.get("response_time_ms", "")
     if row["key"] == "":
         return TimedPress(

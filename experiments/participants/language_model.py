@@ -214,7 +214,7 @@ class LanguageModelParticipants(NewParticipants):
         return Recruitment(key, design.name, design.n_participants)
 
     def shown(self, recruitment: Recruitment) -> dict[str, Any]:
-        """What everybody in an experiment reads beside the trials, for the records."""
+        """Return what everybody in an experiment reads beside the trials, for the records."""
         texts = public_texts(recruited_in(self._experiments, recruitment), self.page.language)
         parts = {
             name: texts[name] for name in ("instructions", "comprehension", "questions", "task")
@@ -383,7 +383,7 @@ class _PersonTalk:
     async def ask(
         self, page: str, answer_type: type[BaseModel], *, opening: bool = False
     ) -> dict[str, str] | Reason | Outcome:
-        """What the model says to a page, or why there is nothing that can be read.
+        """Return the model's answer to a page, or the reason why there is nothing that can be read.
 
         Args:
             page: What it reads.

@@ -21,7 +21,7 @@ TIME_RULES: Final = frozenset(
 
 
 def words_of_missing_answers(model: str, *, sequential: bool) -> tuple[str, ...]:
-    """What becomes of responses that a language model does not give, for the preregistration.
+    """State what becomes of responses that a language model does not give, for the preregistration.
 
     Args:
         model: Name in the study; empty where people answer, of whom nothing is said.

@@ -101,7 +101,7 @@ def outcome_of(
 def timed_columns(
     task: TimedTask, stimuli: Stimuli, presses: Sequence[TimedPress], off_grid: OffGrid
 ) -> dict[str, Any]:
-    """What a person did, as arguments of `PersonAnswers`: responses that are outcomes, and why others are left out."""
+    """Convert presses to arguments of `PersonAnswers`: responses that are outcomes, and why others are excluded."""
     found = [outcome_of(task, stimuli, press, off_grid) for press in presses]
     kept = [
         (press, outcome)

@@ -228,7 +228,7 @@ class Compared(BenchResult):
 
 
 def compare_predictions(bench: TheoryBench, arguments: CompareArguments) -> Compared:
-    """How much theories' predicted choice proportions differ on a design, and where most."""
+    """Compare the predicted choice proportions of theories on a design, and find where they differ most."""
     theories = _distinct(bench, arguments.theories)
     stimuli = bench.design(arguments.design).stimuli
     shares = [bench.laboratory.proportions(theory, stimuli, bench.n_draws) for theory in theories]
@@ -456,7 +456,7 @@ class Misfits(BenchResult):
 
 
 def analyse_residuals(bench: TheoryBench, arguments: ExamineArguments) -> Misfits:
-    """What in trials, people or order a theory gets wrong, with false-discovery control over all checks."""
+    """Find what in trials, people or order a theory predicts wrongly, with false-discovery control over all checks."""
     seen = _examined(bench, arguments)
     return Misfits(
         findings=tuple(

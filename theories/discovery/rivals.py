@@ -79,7 +79,7 @@ def differing(evidence: TheoryEvidence) -> Callable[[Digest, Digest], bool]:
 
 
 def moved(evidence: TheoryEvidence, before: Theory, now: Theory) -> float | None:
-    """How far what two theories predict is apart over trials of the study's space; see `answers_apart`.
+    """Measure how far the predictions of two theories differ on trials of the study's space; see `answers_apart`.
 
     Args:
         evidence: What is known now.
@@ -120,7 +120,7 @@ def _n_outcomes(domain: Domain) -> int:
 
 
 def distance(evidence: TheoryEvidence, first: Digest, second: Digest) -> float:
-    """How far two theories' choice proportions are apart on the trials so far; see `answers_apart`."""
+    """Measure how far two theories' choice proportions differ on the trials so far; see `answers_apart`."""
     own, other = (
         [evidence.theories.scores[theory, name].record for name in evidence.experiments.collected]
         for theory in (first, second)

@@ -126,7 +126,7 @@ class Laboratory:
         return self._pool.submit(work).result()
 
     def with_sandbox(self, work: Callable[[Domain, Sandbox], T]) -> T:
-        """What a function finds that is given the domain and a sandbox, in a thread of the pool."""
+        """Call a function with the domain and a sandbox, in a thread of the pool, and return its result."""
         return self._pool.submit(lambda: work(self.domain, self._sandbox())).result()
 
     def check_in_use(self, theory: Theory, trials: Sequence[Trials], stimuli: Stimuli) -> None:
@@ -164,7 +164,7 @@ class Laboratory:
     def evidence(
         self, theory: Theory, trials: Sequence[Trials], n_draws: int
     ) -> list[ExperimentEvidence]:
-        """What every draw of a theory's people makes of the responses, experiment by experiment."""
+        """Compute the likelihood of the responses for every draw of a theory's people, experiment by experiment."""
         return self.evidence_of([theory], trials, n_draws)[0]
 
     def evidence_of(
@@ -184,7 +184,7 @@ class Laboratory:
     def predictives_or_error(
         self, theories: Sequence[Theory], trials: Trials, n_draws: int
     ) -> list[UnitScores | TheoryError]:
-        """How well each theory, with the people it has, predicts one experiment; one that fails yields its error.
+        """Score each theory on one experiment with the population it has; one that fails yields its error.
 
         Probabilities of one theory are let go before those of the next: of thousands of trials they take gigabytes.
         """
@@ -201,7 +201,7 @@ class Laboratory:
         n_draws: int,
         told: Callable[[ExperimentEvidence], T],
     ) -> list[T]:
-        """What a function tells of the evidence on each experiment, which is let go before that on the next."""
+        """Apply a function to the evidence on each experiment, which is released before that of the next."""
         check_unmixed(trials)
 
         def one(item: Trials) -> T:
@@ -210,7 +210,7 @@ class Laboratory:
         return [self._pool.submit(one, item).result() for item in trials]
 
     def _evidence_of_one(self, theory: Theory, trials: Trials, n_draws: int) -> ExperimentEvidence:
-        """What every draw of a theory's people makes of the responses to one experiment; for threads of the pool."""
+        """Compute the evidence of one experiment for every draw of a theory's people; for threads of the pool."""
         drawn = theory.population(n_draws)
         with self._scoring_view(theory, [trials.stimuli]) as view:
             (evidence,) = evidence_of_population(view, theory.priors, drawn, [trials])
@@ -219,7 +219,7 @@ class Laboratory:
     def look(
         self, theory: Theory, stimuli: Sequence[Stimuli], question: Callable[[TheoryView], T]
     ) -> T:
-        """What ``question`` finds of a theory that looks at some stimuli."""
+        """Answer a ``question`` about a theory that looks at some stimuli."""
 
         def work() -> T:
             with TheoryView(theory, self.domain, self._sandbox(), stimuli) as view:
@@ -275,7 +275,7 @@ class Laboratory:
         n_draws: int,
         done: Callable[[], None] | None = None,
     ) -> list[list[Scored] | TheoryError]:
-        """How well each theory predicts every experiment from the others; one that fails yields its error.
+        """Score each theory on every experiment from the others; one that fails yields its error.
 
         Where there are several data sets, each is predicted from the others.
 
@@ -473,7 +473,7 @@ class Laboratory:
         items: Sequence[tuple[Composition, EvaluatedComposition | None]],
         trials: Sequence[Trials],
     ) -> list[float | TheoryError]:
-        """What compositions would explain, roughly, each given with a similar one that was fitted; see `glance_at`."""
+        """Estimate roughly what compositions would explain, each given with a similar fitted one; see `glance_at`."""
 
         def one(item: tuple[Composition, EvaluatedComposition | None]) -> float:
             composition, near = item
@@ -528,7 +528,7 @@ class Laboratory:
     def scores_before_fit(
         self, programs: Sequence[TheoryProgram], trials: Sequence[Trials]
     ) -> list[float | TheoryError]:
-        """What each program says of the responses with its declared people; one that cannot be run yields its error."""
+        """Score each program on the responses with its declared people; one that cannot be run yields its error."""
         check_unmixed(trials)
         stimuli = [item.stimuli for item in trials]
 

@@ -43,7 +43,7 @@ class ParticipantEstimates:
     """Under the population of all participants: modes are shrunken estimates (empirical Bayes)."""
 
     def flags(self) -> list[str]:
-        """What should be known of each participant's estimates, in words; empty where nothing is odd."""
+        """State what should be known of each participant's estimates; empty where nothing is odd."""
         found: list[list[str]] = [[] for _ in range(self.posteriors.n_cells)]
         resolved = self.posteriors.reliability()
         for person in np.flatnonzero(~self.posteriors.has_interval).tolist():

@@ -461,7 +461,7 @@ def _stated(clauses: Sequence[StatedClause]) -> list[StatedClause]:
 
 
 def _sentences(clauses: Sequence[StatedClause], *, is_weak: bool = False) -> list[str]:
-    """What people do, and what they do besides, sentence by sentence.
+    """State what people do, and what they do besides, sentence by sentence.
 
     Args:
         clauses: All clauses.
@@ -532,7 +532,7 @@ def _exclusive(clauses: Sequence[StatedClause]) -> list[StatedClause]:
 
 
 def _subject(clause: StatedClause) -> str:
-    """What a clause is about; nothing where its text names some people."""
+    """Return what a clause is about; empty where its text names some people."""
     return "" if clause.of_some else clause.wording.subject or "people"
 
 
@@ -581,7 +581,7 @@ def _with_one_verb(verb: str, end: str, texts: Sequence[str]) -> str:
 
 
 def _verb(text: str) -> tuple[str, str]:
-    """What a clause with one object begins and ends with; nothing of other clauses."""
+    """Split a clause with one object into its beginning and its end; empty for other clauses."""
     found = PREDICATE.fullmatch(text)
     return (found["verb"], found["end"] or "") if found else ("", "")
 
@@ -602,7 +602,7 @@ def _listed(texts: Sequence[str]) -> str:
 
 
 def general_clause(wordings: Sequence[Wording], declared: Mapping[str, Prior]) -> str:
-    """What a mechanism states before anything was estimated: its clauses without strengths or values, as one clause.
+    """State a mechanism before anything was estimated: its clauses without strengths or values, as one clause.
 
     Args:
         wordings: Of the mechanism. Those are dropped that stand in for another one where certain trials are missing,
@@ -674,7 +674,7 @@ def tell_clause(
 
 
 def _kinds_in_words(clause: Wording, share: tuple[float, float, float] | None) -> str:
-    """What some people do, how many they are where that is known, and what the others do where it is stated."""
+    """State what some people do, how many they are where that is known, and what the others do where it is stated."""
     who = _people_in_words(*share) if share else "some people"
     others = "the others" if share else "others"
     if who.startswith("virtually all"):
@@ -684,7 +684,7 @@ def _kinds_in_words(clause: Wording, share: tuple[float, float, float] | None) -
 
 
 def _only_kind(clause: Wording, share: tuple[float, float, float]) -> str:
-    """What virtually all people do, if one of two kinds of people is all that is needed; else empty."""
+    """State what virtually all people do, if one of two kinds of people is all that is needed; else empty."""
     _, low, high = share
     if low < SURELY and high > 1 - SURELY:
         return ""
@@ -976,7 +976,7 @@ def _contrast(one: str, other: str) -> str:
 
 
 def _n_common(words: Sequence[str], others: Sequence[str]) -> int:
-    """How many first words two lists share."""
+    """Count the first words that two lists share."""
     pairs = zip(words, others, strict=False)
     return len(list(takewhile(lambda pair: pair[0] == pair[1], pairs)))
 
@@ -1130,7 +1130,7 @@ def _figure(number: float, form: str, *, fine: bool = False) -> str:
 
 
 def label_of(clause: StatedClause) -> str:
-    """What a clause adds to a name: the side that people are on, or what it is about where they are on both."""
+    """Return what a clause adds to a name: people's side, or the clause's topic where they are on both."""
     label, opposite = clause.wording.label, clause.wording.opposite_label
     if clause.direction == 0 or clause.of_some:
         return topic_of(label, opposite)

@@ -60,7 +60,7 @@ def family_of(domain: Domain) -> Family | None:
 
 
 def own_texts(domain: Domain) -> Callable[[str], bool]:
-    """What says of a theory's text whether the grammar of a domain would write its code letter by letter."""
+    """Return a test of whether the grammar of a domain would write the code of a theory's text letter by letter."""
     family = family_of(domain)
 
     @cache

@@ -82,14 +82,14 @@ class Mechanism:
 
     @property
     def wordings(self) -> tuple[Wording, ...]:
-        """How it is stated in the claim of a theory, clause by clause."""
+        """Clauses by which it is stated in the claim of a theory."""
         if isinstance(self.wording, Wording):
             return (self.wording,)
         return self.wording or (Wording(self.clause),)
 
     @cached_property
     def claim(self) -> str:
-        """What it states in general, continuing "people ..."."""
+        """Its general claim, continuing "people ..."."""
         priors = {name: parse_prior(name, prior) for name, prior in self.parameters.items()}
         return self.clause or general_clause(self.wordings, priors)
 
@@ -302,7 +302,7 @@ class Grammar:
         }
 
     def predictions_of(self, composition: Composition) -> list[dict[str, Any]]:
-        """What the skeleton and the mechanisms predict and no (other) mechanism of the composition breaks."""
+        """Collect what the skeleton and the mechanisms predict and no (other) mechanism of the composition breaks."""
         used = self.used(composition)
         stated: list[tuple[Mapping[str, Any], Mechanism | None]] = [
             (item, None) for item in self.predictions
@@ -324,7 +324,7 @@ class Grammar:
         return next(names, " + ".join(item.name for item in used))
 
     def clauses(self, composition: Composition, name: str = "") -> list[Wording]:
-        """How the composition is told, mechanism by mechanism.
+        """Return the clauses of the composition, mechanism by mechanism.
 
         Args:
             composition: Of which mechanisms that no later one reads are not told.
@@ -440,7 +440,7 @@ class Grammar:
         return write_prepared(helpers, parts) or self.write_untold(composition)
 
     def form(self, composition: Composition, source: str) -> Theory:
-        """What `read_program` makes of a source of `write_untold` or `write_for`, without reading it."""
+        """Build what `read_program` makes of a source of `write_untold` or `write_for`, without reading it."""
         declared = self.parameters(composition)
         priors = {name: parse_prior(name, prior) for name, prior in declared.items()}
         learns = any(item.learn for item in self.used(composition))

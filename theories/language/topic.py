@@ -128,7 +128,7 @@ DIRECTED_TITLES = {
 
 
 def topic_of(label: str, opposite_label: str) -> str:
-    """What a clause is about, by the labels of its sides; empty where there is no word for both."""
+    """Return the topic of a clause by the labels of its sides; empty where there is no word for both."""
     if not label or not opposite_label or label == opposite_label:
         return label or opposite_label
     return TOPICS.get((label, opposite_label), "")

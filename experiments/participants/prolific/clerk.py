@@ -64,7 +64,7 @@ class PageAnswers:
     """Command that stops the study, for messages."""
 
     def __call__(self, participant: str, submission: str) -> PageStatus | None:
-        """How the visit ended; None while it has not, or when the person never came."""
+        """Return how the visit ended; None while it has not, or when the person never came."""
         return None
 
     def prepare(self, study: StudySeen) -> None:
@@ -195,7 +195,7 @@ class ProlificClerk:
         return self.books
 
     def decide(self) -> tuple[Action, ...]:
-        """What should be done now, by the books."""
+        """Decide what should be done now, by the books."""
         return decide(
             self.account,
             now_s=self._ledger.now_s(),

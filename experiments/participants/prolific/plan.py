@@ -131,7 +131,7 @@ class RecruitmentPlan(BaseModel):
 
     @property
     def name(self) -> str:
-        """What has to be typed to confirm the plan."""
+        """Name that has to be typed to confirm the plan."""
         return self.settings.experiment
 
     @property
@@ -141,7 +141,7 @@ class RecruitmentPlan(BaseModel):
 
     @property
     def fee(self) -> ServiceFee:
-        """What the service charges on top of every payment."""
+        """Fee that the service charges on top of every payment."""
         return ServiceFee(
             self.settings.service_percent, self.settings.tax_percent, self.settings.fee_as_of
         )

@@ -166,7 +166,7 @@ def spent(account: RecruitmentAccount) -> Money:
 
 
 def at_most(account: RecruitmentAccount, open_places: int, now_s: float) -> Money:
-    """What it could come to: everybody with a claim gets reward and highest bonus, and every open place is taken.
+    """Compute the highest cost: everybody with a claim gets reward and highest bonus, and every open place is taken.
 
     People who ran out of time have a claim for a day, since many come back; those who returned their place have none.
     """
@@ -237,7 +237,7 @@ def decide(
     stop_when_ended: bool = False,
     command: str = "`lakatos prolific pay --stop`",
 ) -> tuple[Action, ...]:
-    """What should be done, in this order; nothing before a limit was confirmed and the study was made.
+    """Decide what should be done, in order; empty before a limit was confirmed and the study was made.
 
     Args:
         account: The books.
@@ -269,7 +269,7 @@ def decide(
 
 
 def screen_outs_left(account: RecruitmentAccount) -> Money:
-    """What the service may still pay by itself to people who are screened out."""
+    """Compute what the service may still pay by itself to people who are screened out."""
     screened = sum(entry.state == "SCREENED OUT" for entry in account.submissions)
     return account.plan.screen_out_cost * max(0, account.plan.settings.most_screened_out - screened)
 

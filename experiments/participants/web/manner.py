@@ -118,7 +118,7 @@ class PageCondition(BaseModel):
         return (given.get(language) or given.get(first, "")) if isinstance(given, dict) else given
 
     def paragraphs(self, language: str, first: str) -> list[str]:
-        """What these people read after the instructions, in a language or in the one shown first."""
+        """Return what these people read after the instructions, in a language or in the one shown first."""
         if isinstance(self.instructions, dict):
             return list(self.instructions.get(language) or self.instructions.get(first, ()))
         return list(self.instructions)

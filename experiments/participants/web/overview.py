@@ -84,7 +84,7 @@ def staying(visits: Sequence[PageVisit]) -> list[float]:
 
 
 def minutes(visits: Sequence[PageVisit]) -> dict[str, float]:
-    """How long those took who finished, from agreeing to the end: the median and the middle half; empty for nobody."""
+    """Compute how long completed visits took, from consent to the end: the median and the middle half; else empty."""
     took = [visit.minutes for visit in visits if visit.status == "completed"]
     if not took:
         return {}
@@ -103,7 +103,7 @@ def conditions(visits: Sequence[PageVisit]) -> dict[str, dict[str, int]]:
 
 
 def excluded(ended: Sequence[PersonAnswers], rules: Sequence[ExclusionRule]) -> dict[str, int]:
-    """How many of those who finished each rule would exclude now, in the words of the preregistration."""
+    """Count those who finished that each rule would exclude now, in the words of the preregistration."""
     finished = [item for item in ended if item.status == "completed"]
     broken = Counter(item.rule.words for item in exclude(finished, rules))
     people = {item.place for item in exclude(finished, rules)}

@@ -170,7 +170,7 @@ def consent_lines(
     ticks: Sequence[str] = (),
     first: str = "",
 ) -> list[str]:
-    """What people agree to, paragraph by paragraph, as they read it.
+    """Return the paragraphs that people agree to, as they read them.
 
     Args:
         texts: Of the page, in one language.

@@ -190,7 +190,7 @@ def _best(
 def gain_between(
     before: Sequence[Array], after: Sequence[Array], sizes: Sequence[Array], parameter: float
 ) -> CorrectionGain:
-    """What a correction gains, from ``(n_units,)`` log probabilities of each experiment; nothing where it loses."""
+    """Compute a correction's gain from ``(n_units,)`` log probabilities of each experiment; 0 where it loses."""
     total = sum(float((a - b).sum()) for a, b in zip(after, before, strict=True))
     if total <= 0:
         return CorrectionGain(ScoreEstimate(0.0, 0.0), 0.0, 0.0)

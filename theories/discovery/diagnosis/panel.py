@@ -185,7 +185,7 @@ class AnswerPanel:
         )
 
     def _told_of_people(self, counts: AnyArray) -> tuple[AnyArray, AnyArray]:
-        """What a person's answers say of the person, in single precision.
+        """Compute what a person's responses show about the person, in single precision.
 
         Returns:
             ``(n_replicas, n_people)`` log probability of each person's responses, and

@@ -56,7 +56,7 @@ class PeopleScores:
 
 
 def scores_of_people(theory: TheoryPredictions) -> PeopleScores:
-    """How well the theory's learned population predicts every person."""
+    """Score every person by the theory's learned population."""
     units = [
         log_predictive(item, theory.log_weights)
         for item in theory.evidence
@@ -83,7 +83,7 @@ class SharedPeople:
 
 
 def sharing(own: PeopleScores, other: PeopleScores) -> SharedPeople:
-    """What is gained when a share of the people follow another theory."""
+    """Compute the gain if a share of the people follow another theory."""
     a, b = own.all, other.all
     profile = np.array([own.shared(other, share).all.sum() for share in FINE])
     likely = FINE[profile >= profile.max() - chi2.ppf(0.95, 1) / 2]

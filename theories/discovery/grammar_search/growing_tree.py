@@ -111,7 +111,7 @@ class SearchPolicy:
         change: str,
         result: EvaluatedComposition | TheoryError,
     ) -> CompositionAttempt:
-        """What a fit says, by the criterion that compares candidates."""
+        """Make an attempt from a fit, with the criterion that compares candidates."""
         if isinstance(result, TheoryError):
             return CompositionAttempt(
                 composition, parent, change, None, -np.inf, f"{type(result).__name__}: {result}"
@@ -304,7 +304,7 @@ class SearchTree:
         return found
 
     def _not_looked_around(self) -> list[CompositionAttempt]:
-        """What is on the front and was not looked around: the best, then what is furthest in size from what was.
+        """List attempts on the front not looked around: the best, then those furthest in size from others.
 
         A search of few candidates looks around few nodes, and these are then spread over all sizes.
         """
@@ -326,7 +326,7 @@ class SearchTree:
     def _looked_around(
         self, node: CompositionAttempt, glance: Glance, *, exchanging: bool
     ) -> dict[object, GlancedChild]:
-        """What a glance says of all that is near a node, was not seen yet, and has a memory only where the node has."""
+        """Glance at all that is near a node, was not seen yet, and has a memory only where the node has."""
         assert node.evaluated is not None
         with_memory = self._map.has_memory(node.composition)
         near = [edit for _, edit in self._edited(node.composition)]
@@ -395,7 +395,7 @@ class SearchTree:
         return list(chosen.values())[:n]
 
     def looking_plainer(self, among: Collection[object]) -> list[Trial]:
-        """What looks no worse than the best of some forms, with no more parts and a shorter code; shortest first."""
+        """Find forms that look no worse than the best, with no more parts and a shorter code; shortest first."""
         best = next((item for item in self.working if item.composition.key in among), None)
         if best is None:
             return []
@@ -435,7 +435,7 @@ class SearchTree:
         return found
 
     def _n_with_memory(self, n: int = 0) -> int:
-        """How many candidates with a memory may still be tried, or be among the next ``n``."""
+        """Count the candidates with a memory that may still be tried, or be among the next ``n``."""
         tried = [attempt.composition for attempt in self.tried.values()]
         known = tried or [start.composition for start in self.brief.starts]
         if known and all(map(self._map.has_memory, known)):  # where everything is learned
@@ -551,7 +551,7 @@ class SearchTree:
 
 
 def _cells(working: Sequence[CompositionAttempt]) -> tuple[Array, Array]:
-    """What every attempt is worth, ``(n_attempts, n_cells)``, larger is better, and the cells' weights.
+    """Return the values of attempts, ``(n_attempts, n_cells)``, larger is better, and the cells' weights.
 
     The first cell is the criterion, the second the error, the others are people, or trials where responses are pooled.
     """

@@ -113,6 +113,6 @@ def ranked(attempts: Iterable[CompositionAttempt]) -> list[CompositionAttempt]:
 
 
 def length_of(attempt: CompositionAttempt) -> int:
-    """How long the source of what was fitted is, as `theories.engine.checks.complexity` counts it."""
+    """Return the length of a fitted source, as `theories.engine.checks.complexity` counts it."""
     assert attempt.evaluated is not None
     return code_length(attempt.evaluated.theory.program.source)

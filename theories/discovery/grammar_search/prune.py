@@ -214,7 +214,7 @@ def is_ahead(
 
 
 def loss(first: HeldOutScores, second: HeldOutScores) -> ScoreEstimate:
-    """How much better the first of two forms predicts, in nats per choice, and what chance makes of nothing.
+    """Measure how much better the first of two forms predicts, in nats per choice, with the standard error.
 
     Where a part matters for few units, what they gain is in the standard error too, and no gain would ever be two
     standard errors. So gains are also compared with those of each unit cut at log n nats, and the clearer of the two
@@ -278,7 +278,7 @@ def _tried(
     price: float,
     odds: PriorOdds,
 ) -> list[_TriedChange]:
-    """What each simplification costs; those that do not run are left away."""
+    """Compute the cost of each simplification; those that do not run are excluded."""
     results = validate([smaller for _, smaller in options]) if options else []
     found = []
     for (words, smaller), scores in zip(options, results, strict=True):

@@ -70,7 +70,7 @@ class CandidateObjective:
         return total
 
     def gain(self, covered: CandidateCoverage, candidate: int) -> float:
-        """What a candidate adds to what is covered."""
+        """Compute what a candidate adds to the coverage."""
         place = int(self.places[candidate])
         explored = 0.0 if place in covered.places else float(self.exploration[place])
         left = max(self.cap - covered.entropy, 0.0)
@@ -81,7 +81,7 @@ class CandidateObjective:
         )
 
     def add(self, covered: CandidateCoverage, candidate: int) -> CandidateCoverage:
-        """What is covered with a candidate more."""
+        """Return the coverage with one candidate more."""
         return CandidateCoverage(
             covered.missing * (1 - self.chances[candidate]),
             covered.places | {int(self.places[candidate])},
@@ -331,7 +331,7 @@ def combined(
 
 
 def change_in_words(grammar: Grammar, before: Composition, after: Composition) -> str:
-    """How one composition becomes another, in the words of `Grammar.edits`, changes separated by semicolons."""
+    """Describe how one composition becomes another, in the words of `Grammar.edits`, separated by semicolons."""
     words = []
     for slot in grammar.slots:
         old, new = before.slots.get(slot.name, ()), after.slots.get(slot.name, ())

@@ -68,7 +68,7 @@ class NumberAtoms:
 
     @property
     def prices(self) -> Array:
-        """What each number costs in nats: ``(n,)``."""
+        """Price of each number in nats: ``(n,)``."""
         return np.array([score.price for score in self.scores])
 
 
@@ -173,7 +173,7 @@ def _tables(answers: InductionAnswers, divisions: TermTable, regions: Array | No
 
 
 def _promise(pool: ExpressionPool, tables: Sequence[Table]) -> tuple[Array, set[int]]:
-    """How well each expression is followed by everybody, and the places of those that are best somewhere."""
+    """Measure how well everybody follows each expression, and find the places of those that are best somewhere."""
     signed = side(pool.values[..., 1] - pool.values[..., 0]).astype(np.float32)
     decides = np.abs(signed)
     prices = pool.prices.astype(np.float32)

@@ -229,7 +229,7 @@ def _best_of_form(
 
 
 def _with_names(noun: str, options: Sequence[str], text: str) -> str:
-    """What is stated of products, A and B, stated of what a domain calls them."""
+    """Replace the products A and B in a text by what a domain calls them."""
     text = re.sub(r"\bproduct(?=s?\b)(?! of)", noun, text)
     for letter, name in zip("AB", options, strict=True):
         named = f"{noun} {letter}" if name == letter else f"the {name} {noun}"
@@ -420,7 +420,7 @@ def _past_forms(
 
 
 def _time(answers: InductionAnswers) -> TermTable:
-    """How far through the experiment each response is, from 0 to 1, as a gate of sums."""
+    """Make a gate of sums: how far through the experiment each response is, from 0 to 1."""
     longest = answers.number.max() + 1
     code = f'xp.minimum(state["number"] / {longest:g}, 1.0)'
     term = ChoiceTerm(code, "many trials have gone by", 2, memory=(NUMBER,))

@@ -173,7 +173,7 @@ def _write_sum(
 
 
 def _noun(words: str) -> str:
-    """What an option is compared by, as a noun."""
+    """Return what an option is compared by, as a noun."""
     if words.startswith(("having", "not having")):
         return "last choice"
     if words.startswith("merit of"):

@@ -121,7 +121,7 @@ def follow(within, best, consistency, allowed, xp):
 
 
 def learn_code(domain: Domain) -> str:
-    """How rules read an outcome: as it is, or where a task declares outcomes as a share of their range."""
+    """Return code by which rules read an outcome: as it is, or in a task with a declared range as a share of it."""
     if not isinstance(domain, HasOutcomes):
         return 'reward = feedback["reward"][..., None]\nwon = 1.0 * (reward > 0)'
     low, high = domain.outcome_range
@@ -373,7 +373,7 @@ SCORES = tuple(_scores())
 
 
 def scores_of(domain: Domain) -> tuple[OptionScore, ...]:
-    """What options may be compared by: what was remembered of them, and attributes that a declared task shows."""
+    """Return what options may be compared by: memories of them, and attributes that a declared task shows."""
     if not isinstance(domain, HasOutcomes):
         return SCORES
     shown = (
@@ -548,7 +548,7 @@ def pairs_of(remembered: RememberedResponses) -> OptionPairs:
 
 
 def lead_words(score: OptionScore, *, is_greater: bool) -> str:
-    """What people do who take the option whose number is greater, or smaller."""
+    """Describe what people do who take the option whose number is greater, or smaller."""
     if acts := ACTS.get(score.words):
         return acts[0] if is_greater else acts[1]
     if both := REACHED_ONCE.get(score.words):

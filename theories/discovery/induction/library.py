@@ -160,13 +160,13 @@ def _array_scores(stimuli: Stimuli) -> Iterator[OptionScore]:
 
 
 def _sizes(code: str, stimuli: Sequence[Stimuli]) -> Array:
-    """How large a number is in every trial, its sign left out."""
+    """Compute the absolute value of a number in every trial."""
     found = [compute(code, {"trials": item.arrays}).ravel() for item in stimuli]
     return np.asarray(np.abs(np.concatenate(found)))
 
 
 def _least_size(sizes: Array) -> float:
-    """What stands for 0 in a logarithm: 1 if zeros occur, else a tenth of the smallest."""
+    """Return what stands for 0 in a logarithm: 1 if zeros occur, else a tenth of the smallest."""
     if (sizes == 0).any() or not len(sizes):
         return 1.0
     return _two_digits(sizes.min() / 10)

@@ -71,12 +71,12 @@ class OutcomeQuantity:
 
     @property
     def noun(self) -> str:
-        """What it is called."""
+        """Name of the quantity."""
         return self.score.words
 
     @property
     def top(self) -> str:
-        """What the end is called that is chosen."""
+        """Name of the end that is chosen."""
         return superlatives(self.noun)[0 if self.sign > 0 else 1]
 
     @property

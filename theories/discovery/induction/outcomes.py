@@ -139,7 +139,7 @@ class OutcomeSearch:
         return (x / scale[:, None, None]).astype(np.float32), scale
 
     def promise(self, now: OutcomeSum, values: NDArray[np.float32], prices: Array) -> Array:
-        """What terms would explain beyond ``now``, alone or behind the best gate, less their prices, nats."""
+        """Compute what terms would explain beyond ``now``, alone or behind the best gate, less their prices, nats."""
         slopes, squares = self._statistics(now, self._standardised(values)[0])
         found = _gain(slopes.sum(axis=1), squares.sum(axis=1), prices)
         if len(self.open):
@@ -392,7 +392,7 @@ class OutcomeCells:
         return replace(self, arrays=arrays, counts=counts, group=self.group[self.cell], cell=rows)
 
     def past(self, rng: np.random.Generator | None = None) -> OutcomePast:
-        """What preceded each row; with ``rng`` as if each participant had responded in a random order."""
+        """Return what preceded each row; with ``rng`` as if each participant had responded in a random order."""
         order = np.arange(len(self.person)) if rng is None else rng.permutation(len(self.person))
         order = order[np.argsort(self.person[order], kind="stable")]
         previous = np.full(len(order), -1)

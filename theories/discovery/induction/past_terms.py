@@ -388,7 +388,7 @@ def _kept_marks(score: OptionScore, levels: Sequence[float]) -> Iterator[KeptFor
 
 
 def _kept_tallies(score: OptionScore, divided: Sequence[tuple[float, ...]]) -> Iterator[KeptForm]:
-    """How often options of either one's class were taken, for some divisions of the score into classes."""
+    """Count how often options of either one's class were taken, for some divisions of the score into classes."""
     for number, cuts in enumerate(divided):
         at = ", ".join(f"{cut:g}" for cut in cuts)
         own = f"classes({{0}}, [{at}], xp)"
@@ -447,7 +447,7 @@ def _renewed(
     columns: dict[str, Array],
     width: int,
 ) -> Array:
-    """What is kept before each of some rows, by the text that renews it; nothing at a person's first.
+    """Compute what is kept before each of some rows, by the text that renews it; 0 at a person's first.
 
     Args:
         answers: In presentation order.
@@ -498,7 +498,7 @@ def _run(answers: InductionAnswers) -> Array:
 
 
 def sums(answers: InductionAnswers, lead: Array, size: Array, sign: int) -> Array:
-    """What the differences add up to since the side ``sign * lead`` was last chosen, before each row."""
+    """Sum the differences since the side ``sign * lead`` was last chosen, before each row."""
     ended, size = sign * lead[answers.trial] * _chosen(answers) > 0, size[answers.trial]
     return _along(answers, lambda total, before: np.where(ended[before], 0.0, total + size[before]))
 

@@ -46,7 +46,7 @@ def superlatives(name: str) -> tuple[str, str]:
 
 
 def having(name: str, *, more: bool) -> str:
-    """What distinguishes the option with more of a number, or with less: "with the longer delay"."""
+    """Name what distinguishes the option with more of a number, or with less: "with the longer delay"."""
     if near := CLOSENESS.fullmatch(name):
         verb = "are" if near["what"].endswith("ratings") else "is"
         distance = "closer to" if more else "further from"

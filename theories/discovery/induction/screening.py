@@ -84,7 +84,7 @@ class ScreenStep:
 
     @property
     def family(self) -> tuple[str, ...]:
-        """What it is about."""
+        """The kind of step, and the numbers that it is about."""
         return (self.kind, *(item.noun for item in self.quantities))
 
     @property
@@ -182,7 +182,7 @@ def term_of(steps: Screening) -> ChoiceTerm:
 
 
 def _phrases(steps: Screening) -> tuple[str, str]:
-    """What those do who follow a screening, and what those do who do the contrary."""
+    """Describe what those do who follow a screening, and what those do who do the contrary."""
     if steps[-1].kind == "value":
         kept = f" among those {_joined(steps[:-1])}"
         return (

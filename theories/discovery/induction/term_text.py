@@ -116,7 +116,7 @@ def _assignment(node: ast.Assign) -> Done:
 
 
 def _target(node: ast.expr) -> Callable[[Names, Any], None]:
-    """What receives a value: a name, or names that it is divided among."""
+    """Return a function that assigns a value: to a name, or to names that it is divided among."""
     if isinstance(node, ast.Name):
         return lambda names, value: names.__setitem__(node.id, value)
     if not isinstance(node, ast.Tuple):

@@ -56,7 +56,7 @@ class TermTable:
 
     @property
     def prices(self) -> Array:
-        """What each term costs in nats: ``(n_terms,)``."""
+        """Price of each term in nats: ``(n_terms,)``."""
         return np.array([item.price for item in self.items])
 
     def take(self, rows: Sequence[int] | NDArray[np.intp]) -> TermTable:
@@ -240,7 +240,7 @@ class TrialQuantity:
 
 
 def quantities(answers: InductionAnswers) -> Iterator[TrialQuantity]:
-    """What thresholds are put on: differences, totals, extremes and each option's own number, of every basic score."""
+    """Yield the numbers for thresholds: differences, totals, extremes and each option's own, of each basic score."""
     basic = [
         (score, answers.scores[row])
         for row, score in enumerate(answers.vocabulary.scores)

@@ -76,7 +76,7 @@ def framed(code: str) -> str:
 
 
 def run_analysis(code: str, tables: Mapping[str, Any], in_sandbox: RunProgram) -> str:
-    """What an analysis shows.
+    """Run an analysis and return what it shows.
 
     Args:
         code: Defines ``analyse(tables, show)``.
@@ -108,7 +108,7 @@ def run_analysis(code: str, tables: Mapping[str, Any], in_sandbox: RunProgram) -
 
 
 def _shown(source: str, tables: Mapping[str, Any], in_sandbox: RunProgram) -> tuple[str, str]:
-    """What an analysis showed, and the error that ended it; empty where none did."""
+    """Run an analysis and return what it showed, and the error that ended it; empty where none did."""
     returned, failure = in_sandbox(source, {"tables": tables, "most": MOST_SHOWN})
     if failure:
         words = _ADVICE_TO_OPERATORS.sub("", failure.replace("the program", "the analysis"))

@@ -34,7 +34,7 @@ Bools = NDArray[np.bool_]
 
 
 def lessons_exhibit(trials: Trials, digest: Digest, name: str, place: int) -> Exhibit | None:
-    """How the responses of an experiment depend on what followed earlier ones; None where no outcomes are known.
+    """Show how an experiment's responses depend on what followed earlier ones; None where outcomes are unknown.
 
     Args:
         trials: Of one experiment of a task with feedback, not counts.

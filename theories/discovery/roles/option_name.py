@@ -14,7 +14,7 @@ _PLACE: Final = re.compile(
 
 
 def option_names(n_options: int) -> list[str]:
-    """What claims call the options."""
+    """Return the names of the options in claims."""
     if n_options == 2:
         return ["first", "second"]
     return [f"option {place + 1}" for place in range(n_options)]

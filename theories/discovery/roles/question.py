@@ -100,7 +100,7 @@ def context_of(
     share: float = 1.0,
     last: Sequence[Exhibit] = (),
 ) -> tuple[RoleContext, tuple[Exhibit, ...]]:
-    """What a question shows, before anything is said, and the exhibits that found room.
+    """Return what a question shows, before anything is said, and the exhibits that found room.
 
     Args:
         question: What is asked.

@@ -135,7 +135,7 @@ class CheckedStatement(Record):
 
     @property
     def outcome(self) -> Literal["supported", "not borne out", "not checked"]:
-        """What it is called wherever it is shown."""
+        """Name of the outcome wherever it is shown."""
         if self.problems:
             return "not borne out"
         return "supported" if self.supported and self.computed else "not checked"

@@ -99,7 +99,7 @@ def average_text(scale: AnswerScale, shares: Floats) -> str:
 
 
 def average_words(scale: AnswerScale) -> str:
-    """What the numbers of `average_text` are."""
+    """Explain the numbers of `average_text`."""
     return (
         "share right and median time (s)"
         if scale.kind == "timed"
@@ -108,7 +108,7 @@ def average_words(scale: AnswerScale) -> str:
 
 
 def _by_condition(domain: Domain, trials: Trials, counts: Floats, most: int) -> dict[str, Any]:
-    """What ``(n_trials, n_outcomes)`` numbers of responses are like, on all trials and on those that are alike."""
+    """Summarise ``(n_trials, n_outcomes)`` numbers of responses, on all trials and on those that are alike."""
     scale = scale_of(domain)
     assert scale is not None
     found = {"all trials": _summary(scale, counts.sum(axis=0), whole=True)}
@@ -141,7 +141,7 @@ def _conditions(domain: Domain, stimuli: Stimuli) -> Iterator[tuple[str, NDArray
 
 
 def _summary(scale: AnswerScale, counts: Floats, *, whole: bool = False) -> dict[str, Any]:
-    """What ``(n_outcomes,)`` numbers of responses are like; with ``whole``, by part of the times or of the range."""
+    """Summarise ``(n_outcomes,)`` numbers of responses; with ``whole``, by part of the times or of the range."""
     found: dict[str, Any] = {"responses": round(float(counts.sum()))}
     found |= on_average(scale, counts / max(counts.sum(), 1e-300))
     if scale.kind == "timed":

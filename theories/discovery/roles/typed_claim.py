@@ -192,7 +192,7 @@ def _belongs(of: str, experiment: str, fact: ClaimFact) -> bool:
 
 
 def _likeness(claim: TypedClaim, of: str, against: str, fact: ClaimFact) -> int:
-    """How much a fact is what a claim is about: the quantity most, then of what it is, then where."""
+    """Measure how near a fact is to a claim's topic: the quantity counts most, then of what it is, then where."""
     return (
         8 * (claim.quantity == fact.quantity)
         + 4 * (_plain(of) == _plain(fact.of))

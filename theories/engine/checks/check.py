@@ -82,7 +82,7 @@ def check_theory(
 
 
 def _dependences(theory: Theory) -> list[TheoryCheck]:
-    """What the theory declares of people whose numbers differ by what is known of them; nothing where it declares none.
+    """Check the dependences of parameters on attributes that the theory declares; empty where it declares none.
 
     Its priors are proper, or it would not have been read; that predictions depend on the parameters is tried like that
     of all others.

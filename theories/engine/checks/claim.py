@@ -98,7 +98,7 @@ def check_claim(
 
 
 def variations(domain: Domain) -> dict[str, str]:
-    """What can be varied in a domain, by name, in words."""
+    """Return what can be varied in a domain, by name, in words."""
     rng = np.random.default_rng(0)
     return {name: offer.meaning for name, offer in _offers(domain, domain.probes(rng), rng).items()}
 
@@ -166,7 +166,7 @@ def _offers(
 def _past_offers(
     domain: Domain, stimuli: Sequence[Stimuli], rng: np.random.Generator
 ) -> dict[str, _VariationOffer]:
-    """What was done at the trial before: which option was chosen, unrewarded, and whether the second was rewarded."""
+    """Offer variations of the trial before: the chosen option, unrewarded, and whether the second was rewarded."""
     choice: list[_TrialContrast] = []
     reward: list[_TrialContrast] = []
     first, second = (f"after choosing {label}" for label in domain.options[:2])

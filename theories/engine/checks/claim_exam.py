@@ -113,7 +113,7 @@ def _claim(trial: TestedTheory) -> list[TheoryCheck]:
 
 
 def _clauses(trial: TestedTheory) -> list[TheoryCheck]:
-    """What the account says at the learned numbers, clause by clause, tried on the code.
+    """Check the clauses of the account at the estimated parameters, one by one, on the code.
 
     One that no trial here can test is noted and refuses nothing.
     """
@@ -128,7 +128,7 @@ def _clauses(trial: TestedTheory) -> list[TheoryCheck]:
 
 
 def _foreign_clauses(theory: Theory, domain: Domain) -> str:
-    """What is wrong with the clauses of a theory that says that the grammar composed it; empty if nothing is."""
+    """Explain what is wrong with the clauses of a theory that declares a composition; empty if nothing is."""
     if theory.composition is None:
         return ""
     try:
@@ -243,7 +243,7 @@ def _straight(trial: TestedTheory) -> Theory:
 
 
 def _asked(trial: TestedTheory, sheet: TrialSheet) -> AskedTrials:
-    """What clauses may speak of, for each row of a sheet."""
+    """Collect for each row of a sheet what clauses may be about."""
     features = trial.domain.features(sheet.stimuli)
     if not trial.walks:
         return AskedTrials(features, np.full(len(sheet.stimuli), -1))

@@ -177,7 +177,7 @@ def _favoured(feature: str) -> str:
 def _lean(
     clause: StatedClause, changes: Sequence[Array], asked: Sequence[AskedTrials]
 ) -> float | None:
-    """How far changes of the last option follow what the clause names; None where no trial here can show it."""
+    """Measure how far changes of the last option follow what the clause names; None where no trial here can show it."""
     total = 0.0
     for change, rows in zip(changes, asked, strict=True):
         if clause.wording.feature == "last_choice":

@@ -111,7 +111,7 @@ def why_unreadable(theory: Theory) -> str:
 
 
 def decision_rank(source: str) -> int:
-    """How deeply conditions are nested in what a theory predicts and remembers; see `MOST_NESTED`."""
+    """Compute how deeply conditions are nested in what a theory predicts and remembers; see `MOST_NESTED`."""
     return _rank_of(_Code(source))
 
 

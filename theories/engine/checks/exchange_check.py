@@ -159,7 +159,7 @@ def _first_change(
     people: Mapping[str, Array],
     whole: Sequence[Array],
 ) -> tuple[str, list[Array]]:
-    """What people do instead, in words and as ``(n_people, n_rows, n_options)`` probabilities.
+    """Return what people do instead, in words and as ``(n_people, n_rows, n_options)`` probabilities.
 
     Of the first part in its place that changes anything, or of the last that was tried.
     """
@@ -174,7 +174,7 @@ def _first_change(
 def _answers_of(
     composition: Composition, grammar: Grammar, trial: TestedTheory, people: Mapping[str, Array]
 ) -> list[Array]:
-    """What the same people do on the same trials by another composition; numbers that are new are as declared."""
+    """Predict the same people on the same trials by another composition; new parameters are as declared."""
     other = copy(trial)
     other.theory = read_program(TheoryProgram(grammar.write(composition), "grammar"))
     declared = other.theory.population(N_PEOPLE)
@@ -199,7 +199,7 @@ def _largest(changes: Sequence[Array]) -> float:
 def _tried(
     clause: StatedClause, other: str, whole: Sequence[Array], instead: Sequence[Array]
 ) -> TriedClause:
-    """What the exchange of a part for another one, told in words, shows about one of its clauses."""
+    """Describe what the exchange of a part for another one, given in words, shows about one of its clauses."""
     changes = _changes(whole, instead)
     size = _largest(changes)
     typical = float(np.mean([np.abs(change).mean() for change in changes]))

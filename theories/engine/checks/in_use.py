@@ -39,7 +39,7 @@ def check_in_use(
 def unexplained_in_use(
     theory: Theory, domain: Domain, sandbox: Sandbox, trials: Sequence[Trials], stimuli: Stimuli
 ) -> UnexplainedPredictions | None:
-    """How much learners miss of predictions at the parameters that responses select from a learned population.
+    """Measure how much learners miss of predictions at the parameters that responses select from a population.
 
     Args:
         theory: With the population that ``trials`` taught.

@@ -107,7 +107,7 @@ def distinct_trials(domain: Domain, stimuli: Iterable[Stimuli]) -> int:
 def unexplained_predictions(
     trial: TestedTheory, points: Mapping[str, Array] | None = None
 ) -> UnexplainedPredictions | None:
-    """How much learners miss of a theory's predictions on the trials of its study; None where there are too few.
+    """Measure how much learners miss of a theory's predictions on its study; None where there are too few trials.
 
     Args:
         trial: The theory and the trials.
@@ -133,7 +133,7 @@ def points_in_use(population: Mapping[str, Array], log_p: Array) -> dict[str, Ar
 def predictions_of_study(
     trial: TestedTheory, points: Mapping[str, Array] | None = None
 ) -> StudyPredictions | None:
-    """What a theory predicts for up to `MOST_ROWS` rows of its study; see `unexplained_predictions`."""
+    """Collect a theory's predictions for up to `MOST_ROWS` rows of its study; see `unexplained_predictions`."""
     if trial.candidates is None:
         return None
     sheet = _sheet(trial)
@@ -176,7 +176,7 @@ def typical_predictions(answers: Array) -> Array:
 
 
 def unexplained(seen: StudyPredictions) -> UnexplainedPredictions:
-    """How much learners miss of predictions."""
+    """Measure how much learners miss of predictions."""
     share, error = missed(seen.columns, seen.predicted, seen.group)
     return UnexplainedPredictions(share, error, int(seen.group.max()) + 1)
 

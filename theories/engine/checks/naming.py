@@ -89,7 +89,7 @@ def _names(theory: Theory, namesakes: Sequence[Theory]) -> Iterator[str]:
 
 
 def _labels(theory: Theory) -> list[str]:
-    """What a theory's clauses are about, or on which side people are; of the strongest clause first."""
+    """List the topics of a theory's clauses, or the sides that people are on; those of the strongest clause first."""
     return labels_in_order(theory.head, theory.account().clauses)
 
 

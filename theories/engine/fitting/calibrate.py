@@ -271,7 +271,7 @@ def _likelihood(trials: Sequence[Trials], answers: Sequence[Array]) -> Array:
 def leave_groups_out(
     people: Mapping[str, Prior], drawn: Mapping[str, Array], log_p: Array, groups: NDArray[np.intp]
 ) -> Array:
-    """What a learned population would be without some of the people, as weights of its draws.
+    """Estimate a learned population without some of the people, as weights of its draws.
 
     The theory is not asked again: expectation maximisation goes on without each group, on the draws that there are,
     weighted by how much more likely they are in the new population than in the old one.

@@ -184,7 +184,7 @@ def score_experiments(
     *,
     by_other_data_sets: Sequence[UnitScores] = (),
 ) -> list[Scored]:
-    """How well a theory predicts every experiment from the others.
+    """Score a theory on every experiment, predicted from the others.
 
     Args:
         view: Of the theory, on the stimuli of ``trials``.
@@ -214,7 +214,7 @@ def evidence_of_population(
     population: Mapping[str, Array],
     trials: Sequence[Trials],
 ) -> list[ExperimentEvidence]:
-    """What drawn people of a theory make of the responses, and how likely each draw is of each person.
+    """Compute the evidence of drawn people, and how likely each draw is for each person.
 
     Draws are of everybody; where the theory's people differ by what is known of them, draws have other weights for each
     person (`ExperimentEvidence.known`).

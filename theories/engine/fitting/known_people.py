@@ -236,7 +236,7 @@ def weights_taught_by_others(
     trials: Sequence[Trials],
     groups: NDArray[np.intp],
 ) -> tuple[Bools, Array]:
-    """What is known of people, with effects that other groups teach, as weights of draws from everybody.
+    """Weight draws from everybody by what is known of people, with effects that other groups teach.
 
     Args:
         people: As `learn_dependences` found them.

@@ -234,7 +234,7 @@ def leave_one_out(
     *,
     by_experiment: bool = False,
 ) -> list[UnitScores]:
-    """How well a theory calibrated on pooled answers would predict every trial (or experiment) from all the others.
+    """Score a theory calibrated on pooled responses on each trial (or experiment), predicted from all the others.
 
     Nothing is fitted again: the parameters without a trial are one step of Fisher scoring away from those with it.
     This is the criterion for comparing calibrated theories of different size on the data that they were calibrated on.

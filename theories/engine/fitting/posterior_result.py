@@ -76,7 +76,7 @@ class ChainDiagnostics:
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """What is wrong, a sentence each; empty when nothing was found."""
+        """Problems, a sentence each; empty when none was found."""
         found = []
         of = f" (worst: {self.worst})" if self.worst else ""
         r_hat_allowed = max(R_HAT, 1 + self.n_chains / LEAST_ESS)
@@ -175,7 +175,7 @@ def typed_statistic(name: str, table: Any) -> Any:
 
 
 def stored_name(name: str) -> str:
-    """How a parameter is called in the InferenceData, where some names are those of dimensions."""
+    """Return a parameter's name in the InferenceData, where some names are those of dimensions."""
     return f"{name}_" if name in RESERVED else name
 
 

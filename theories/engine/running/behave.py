@@ -78,7 +78,7 @@ class TheoryCrowd:
         rng: np.random.Generator,
         random_choice_share: float = 0.0,
     ) -> SimulatedBehaviour:
-        """What people do who go through ``order``; arguments as in `behave`."""
+        """Simulate people who go through ``order``; arguments as in `behave`."""
         if not self.walks:
             rule = independent(
                 lambda stimuli, rng, n_participants: self._session.probabilities(people)[0]
@@ -135,7 +135,7 @@ def behave(
     rng: np.random.Generator,
     random_choice_share: float = 0.0,
 ) -> SimulatedBehaviour:
-    """What people do who go through ``order``, ``(n_participants, n_steps)`` rows of ``stimuli``.
+    """Simulate people who go through ``order``, ``(n_participants, n_steps)`` rows of ``stimuli``.
 
     Args:
         theory, domain, sandbox, stimuli: As in `TheoryCrowd`.

@@ -129,7 +129,7 @@ class Sandbox:
         limits: SandboxLimits | None = None,
         lint: bool = True,
     ) -> list[Array]:
-        """What a theory predicts for each set of stimuli, in a process of its own.
+        """Compute a theory's predictions for each set of stimuli, in a process of its own.
 
         Args:
             source: Text that defines ``choose(parameters, trials, xp)``.

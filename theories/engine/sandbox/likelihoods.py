@@ -91,7 +91,7 @@ class LikelihoodSession:
             raise
 
     def values(self, person: int, vectors: Array, columns: Columns | None = None) -> Array:
-        """What the function returns for one participant.
+        """Compute the values of the function for one participant.
 
         Args:
             person: Place of the participant; ignored with ``columns``.

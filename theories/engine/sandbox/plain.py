@@ -241,7 +241,7 @@ class PlainProcess:
         """Nothing to do: the process has its own copy of the first payload."""
 
     def payload_reader(self, n_bytes: int) -> Callable[[int], memoryview]:
-        """What gives an answer's payload of ``n_bytes`` piece by piece."""
+        """Return a reader that gives an answer's payload of ``n_bytes`` piece by piece."""
 
         def piece_of(size: int) -> memoryview:
             piece = bytearray(size)

@@ -111,7 +111,7 @@ class ChildProcess:
             self._shared.keep(n_bytes)
 
     def payload_reader(self, n_bytes: int) -> Callable[[int], memoryview]:
-        """What gives an answer's payload of ``n_bytes`` piece by piece.
+        """Return a reader that gives an answer's payload of ``n_bytes`` piece by piece.
 
         The child may still be able to change a piece: copy it before looking at it.
         """

@@ -68,7 +68,7 @@ class ProgramSandbox(Sandbox):
 
 
 def _read(child: ChildProcess) -> tuple[dict[str, Any], int]:
-    """What the program says, never believed to be well formed."""
+    """Read the program's reply, never trusted to be well formed."""
     opening = bytearray(wire.HEADER.size)
     child.read(opening)
     magic, status, json_bytes, payload_bytes = wire.HEADER.unpack(opening)

@@ -106,7 +106,7 @@ def seconds(answers: Sequence[wire.AnyArray]) -> list[bool]:
 
 
 def failure(error: BaseException) -> dict[str, Any]:
-    """What went wrong, in words, and at which line of the source."""
+    """Describe an error in words, with the line of the source."""
     kind = (
         "memory"
         if isinstance(error, MemoryError)

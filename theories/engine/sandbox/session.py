@@ -74,7 +74,7 @@ class TheoryProcess(Protocol):
         """Have the first payload, of ``n_bytes``, stay as it is from now on."""
 
     def payload_reader(self, n_bytes: int) -> Reader:
-        """What gives an answer's payload of ``n_bytes`` piece by piece."""
+        """Return a reader that gives an answer's payload of ``n_bytes`` piece by piece."""
 
     def read(self, buffer: bytearray | memoryview) -> None:
         """Fill ``buffer`` with what comes next."""
@@ -491,7 +491,7 @@ class TheorySession:
 
 
 def read_head(child: TheoryProcess) -> tuple[dict[str, Any], int, int]:
-    """What a child says before the payload, its status, and the payload's size in bytes."""
+    """Read what a child sends before the payload, its status, and the payload's size in bytes."""
     opening = bytearray(wire.HEADER.size)
     child.read(opening)
     magic, status, json_bytes, payload_bytes = wire.HEADER.unpack(opening)
@@ -655,7 +655,7 @@ def _in_short(answer: Array) -> str:
 def _no_probabilities(
     answer: Array, index: int, parameters: Mapping[str, NDArray[Any]], units: tuple[str, str]
 ) -> TheoryProbabilityError:
-    """What is wrong with an answer that was refused, and where."""
+    """Describe what is wrong with an answer that was refused, and where."""
     with np.errstate(invalid="ignore"):
         bad = ~(np.abs(answer.sum(axis=-1) - 1) <= TOLERANCE) | ~(answer >= -TOLERANCE).all(axis=-1)
     draw, trial = (int(position) for position in np.argwhere(bad)[0])

@@ -338,7 +338,7 @@ class Unrolling:
     def tables(
         self, first: list[int], states: list[list[int]], told: list[list[int]]
     ) -> tuple[Any, Any, Any]:
-        """What `write` found as arrays of fixed size: nodes, what is remembered at first, and each kind of step."""
+        """Arrange the result of `write` as arrays of fixed size: nodes, the first memory, and each kind of step."""
         nodes = np.zeros((MOST_NODES, 4))
         for place, node in enumerate(self.book.nodes):
             nodes[place, : len(node)] = node

@@ -89,6 +89,6 @@ def parts_from(
 
 
 def opening(header: Mapping[str, Any], payload_bytes: int, status: int = OK) -> bytes:
-    """What comes before the payload."""
+    """Make the bytes before the payload."""
     text = json.dumps(header).encode()
     return HEADER.pack(MAGIC, status, len(text), payload_bytes) + text

@@ -204,7 +204,7 @@ def find_duplicate(
 
 
 def _dependences(theory: Theory) -> set[tuple[str, str]]:
-    """What is known of people and moves a number of a theory."""
+    """Return the attributes of people that move a parameter of a theory, each with the parameter."""
     return {
         (one.attribute, one.group) for prior in theory.priors.values() for one in prior.depends_on
     }
@@ -258,7 +258,7 @@ class _TheoryComparison:
         return found
 
     def imitate(self, targets: Sequence[Sequence[int]]) -> list[Array]:
-        """What remains of each target's predictions, for each theory that adapts to its own list of targets."""
+        """Compute what remains of each target's predictions, for each theory that adapts to its own list of targets."""
         return list(self._threads.map(self._imitate_one, range(len(self.theories)), targets))
 
     def _imitate_one(self, own: int, targets: Sequence[int]) -> Array:

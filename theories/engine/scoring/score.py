@@ -396,7 +396,7 @@ def ratio(totals: Array, sizes: Array) -> ScoreEstimate:
 
 
 def noise_ceiling(trials: Trials, *, pseudo_count: float = 1.0) -> ScoreEstimate | None:
-    """What the other people's responses to the same trial predict: the leave-one-person-out log score.
+    """Score the predictions from other people's responses to the same trial: the leave-one-person-out log score.
 
     Each answer is predicted by the proportion among all others, shrunk towards even odds by ``pseudo_count`` responses.
 

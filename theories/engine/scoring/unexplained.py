@@ -93,7 +93,7 @@ def _beyond(directions: Array, n_cells: int) -> Array:
 
 
 def weights_of_moves(latent: Array, *, spreads: bool) -> Array:
-    """How means over people move with the centers and spreads of parameters, as weights of the people, by regression.
+    """Estimate how means over people move with centers and spreads of parameters, as weights, by regression.
 
     Args:
         latent: ``(n_people, n_parameters)`` of people drawn from the population, on the scale on which parameters are

@@ -77,7 +77,7 @@ class TheoryView:
     def evidence(
         self, parameters: Mapping[str, Array], trials: Sequence[Trials]
     ) -> list[ExperimentEvidence]:
-        """What ``(n_draws,)`` values of each parameter make of the responses to the view's trials.
+        """Compute the likelihood of the responses to the view's trials for ``(n_draws,)`` values of each parameter.
 
         Counts do not say in what order people answered; what is expected of people in any order stands for it.
 

@@ -90,7 +90,7 @@ def p_in_words(p: float | None) -> str:
 
 
 def codings_of(found: ParameterEffects) -> tuple[str, ...]:
-    """How each predictor of a formula was coded."""
+    """State how each predictor of a formula was coded."""
     codings = []
     right = found.formula.right
     for name in found.formula.predictors:

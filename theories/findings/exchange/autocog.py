@@ -272,7 +272,7 @@ def _parts(value: Any) -> Mapping[str, Any]:
 
 
 def _parsed(text: str) -> Any:
-    """What JSON or YAML says; YAML as plain values only, which name no class to be made."""
+    """Parse JSON or YAML; YAML as plain values only, which name no class to be made."""
     if len(text) > MOST_TEXT:
         raise TheorySourceError(f"the file has more than {MOST_TEXT:,} characters.")
     try:

@@ -155,7 +155,7 @@ def _of_rows(trials: Trials, rows: Array) -> Trials:
 
 
 def _shown(domain: Domain, trials: Trials) -> dict[str, Array]:
-    """What was shown at each response, ``(n_rows, ...)``."""
+    """Return what was shown at each response, ``(n_rows, ...)``."""
     stimuli = {
         name: np.asarray(array)[trials.trial] for name, array in trials.stimuli.arrays.items()
     }

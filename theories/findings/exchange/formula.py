@@ -259,7 +259,7 @@ _PATHS = _Paths()
 
 
 def joined(code: Callable[[], Any]) -> Any:
-    """What code gives, with both ways of each branch on a symbol joined by its condition.
+    """Run code with both ways of each branch on a symbol joined by its condition.
 
     Args:
         code: Returns an array of formulas, or a mapping of such arrays.

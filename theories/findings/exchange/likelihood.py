@@ -444,7 +444,7 @@ class TranslatedModel:
     notes: tuple[str, ...] = ()
 
     def said(self, user: Said, columns: Sequence[str]) -> Said:
-        """What the user says, completed by what the model states and the table has."""
+        """Return the user's statements, completed by what the model states and the table has."""
         own = {name: column for name, column in self.known.columns.items() if column in columns}
         return replace(
             user,
@@ -491,7 +491,7 @@ def _is_response(argument: str) -> bool:
 
 
 def _declared(source: str, table: pd.DataFrame, stated: Said) -> Likelihood:
-    """What the arguments of a function mean, before it is tried.
+    """Declare what the arguments of a function mean, before it is tried.
 
     Raises:
         TheorySourceError: An argument, a bound, the participants or the responses are open.
@@ -614,7 +614,7 @@ def import_likelihood(
 
 
 def _reached(source: str, function: str) -> tuple[str, list[str]]:
-    """What a function needs of a script or notebook whose other parts a theory may not hold, and a note of that.
+    """Extract what a function needs of a script or notebook with other parts that a theory may not hold; and a note.
 
     Raises:
         TheoryLintError: The function needs what a theory may not hold.
@@ -798,7 +798,7 @@ class _Trial:
     def _values(
         self, session: LikelihoodSession, person: int, vectors: Array | None = None
     ) -> Array:
-        """What the function returns for one participant, at all vectors by default.
+        """Compute the function's values for one participant, at all vectors by default.
 
         Raises:
             TheoryError: It fails, or returns what is not finite.
@@ -853,7 +853,7 @@ class _Trial:
                     )
 
     def _forms(self, raw: Sequence[Array]) -> list[str]:
-        """What the values may be, by their signs."""
+        """List what the values may be, by their signs."""
         values = np.concatenate([own.reshape(-1) for own in raw])
         lowest, highest = float(values.min()), float(values.max())
         if all(own.shape[1] == 1 for own in raw):
@@ -983,7 +983,7 @@ class _Trial:
     def _most_unnormalised(
         self, session: LikelihoodSession, form: str, *, is_total: bool
     ) -> tuple[float, str]:
-        """How far the sum over all responses to a trial is from 1 at most, and where, in words."""
+        """Find how far the sum over all responses to a trial is from 1 at most, and where, in words."""
         combined = list(product(*self._with_unseen(session, form, is_total=is_total)))
         worst, where = 0.0, "1"
         for person in range(min(3, len(self.people))):

@@ -139,7 +139,7 @@ def _columns_read(source: str, arrays: Collection[str]) -> list[str]:
 
 
 def _feedback_read(source: str) -> list[str]:
-    """What a theory that learns looks up in what follows a response: the last argument of its ``learn``."""
+    """List what a theory that learns reads from the last argument of its ``learn``, the consequences of a response."""
     learn = next(item for item in called_functions(parse(source).body) if item.name == "learn")
     feedback = learn.args.args[-1].arg
     return sorted({key for variable, key in _lookups(source) if variable == feedback})

@@ -304,7 +304,7 @@ def own_name(name: str) -> str:
 
 
 def _names(theory: ExportedTheory) -> dict[str, str]:
-    """What symbols are called in a program."""
+    """Return the names of symbols in a program."""
     form = theory.formulas
     own = (*form.state, *chosen_of(len(form.probabilities)))
     given = (*form.parameters, *theory.columns)
@@ -640,7 +640,7 @@ def _need_participants(theory: ExportedTheory) -> None:
 
 
 def _about(theory: ExportedTheory) -> list[str]:
-    """What the theory is, in lines."""
+    """Describe the theory, in lines."""
     claim = textwrap.wrap(f"{theory.name}: {' '.join(theory.claim.split())}", 110)
     priors = [
         f"  {name}: {prior.low:g} to {prior.high:g}"

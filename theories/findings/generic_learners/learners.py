@@ -536,7 +536,7 @@ def predict_others(
 
 
 def ceiling_of_people(domain: Domain, trials: Sequence[Trials]) -> list[UnitScores] | None:
-    """What other people's responses to the same trial predict, by people who may differ: the noise ceiling.
+    """Score the predictions from other people's responses to the same trial, if people may differ: the noise ceiling.
 
     Each answer is predicted from the shares among all other people, shrunk towards even odds by one response; on top
     stands a population that differs in strictness, lapses, side and tastes, learned from other people.
@@ -566,7 +566,7 @@ def ceiling_of_people(domain: Domain, trials: Sequence[Trials]) -> list[UnitScor
 
 
 def left_out_kind(trials: Sequence[Trials]) -> str:
-    """What is left out in turn where theories are scored on the responses from which their people were learned."""
+    """Name what is held out in turn where theories are scored on the responses that taught their populations."""
     if data_sets_of(item.experiment for item in trials):
         return "data sets"
     if len(trials) > 1:

@@ -85,7 +85,7 @@ class CompanyAnswers:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What averages go over: data sets where there are several, else experiments."""
+        """Names of what averages go over: data sets where there are several, else experiments."""
         return tuple(dict.fromkeys(left_out_with(self.experiments)))
 
     def over_names(self, scores: Sequence[UnitScores]) -> list[UnitScores]:
@@ -118,7 +118,7 @@ def answers_of_company(evidence: TheoryEvidence) -> CompanyAnswers:
 
 
 def learn_generically(domain: Domain, seed: int, answers: CompanyAnswers) -> LearnerPrediction:
-    """What generic learners make of the responses; the same seed makes the same learners."""
+    """Predict the responses by generic learners; the same seed makes the same learners."""
     if not answers.unseen:
         return predict_left_out(domain, answers.learned, seed=seed)
     kind = "people" if domain.sequential else "trials"
@@ -128,7 +128,7 @@ def learn_generically(domain: Domain, seed: int, answers: CompanyAnswers) -> Lea
 def measure_company(
     evidence: TheoryEvidence, names: Sequence[Digest], artifacts: ArtifactStore
 ) -> CompletenessMeasured:
-    """How rivals predict beside published theories and learners; all are taught and tested by the same responses.
+    """Compare rivals with published theories and learners, all taught and tested by the same responses.
 
     Args:
         evidence: What is known of theories.

@@ -523,7 +523,7 @@ def _what_it_says(evidence: TheoryEvidence, leader: Digest) -> list[str]:
 
 
 def _noise_beside(theory: Theory) -> str:
-    """How the lapses of a theory can differ from those of the published theory of its form."""
+    """State how the lapses of a theory can differ from those of the published theory of its form."""
     return ", with lapses" if LAPSE in theory.priors else ", without lapses"
 
 
@@ -609,7 +609,7 @@ def _few_in_words(evidence: TheoryEvidence, found: ComparedLeader) -> list[str]:
 
 
 def _on_each_data_set(evidence: TheoryEvidence, leader: Digest, rival: Digest | None) -> list[str]:
-    """How the leader predicts each data set from the others, where there are several, and that this made it lead."""
+    """State how the leader predicts each data set from the others, if there are several, and that this made it lead."""
     experiments = list(evidence.experiments.collected)
     data_sets = data_sets_of(experiments)
     if not data_sets:

@@ -118,7 +118,7 @@ def _in_words(
     n_checks: int,
     misfits: Sequence[str],
 ) -> str:
-    """What was found, and the reason."""
+    """State the result and the reason."""
     low, high = error.interval
     exact = high < allowed and not misfits
     found = (

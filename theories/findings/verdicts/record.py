@@ -224,5 +224,5 @@ class CampaignConcluded(Record):
     cross_validated: tuple[CrossValidated, ...]
 
     def left_by(self, theory: Digest) -> ErrorRatio | None:
-        """What a theory leaves unexplained; None where it was not measured."""
+        """Return what a theory leaves unexplained; None where it was not measured."""
         return next((item.known for item in self.unexplained if item.theory == theory), None)

@@ -165,7 +165,7 @@ def _groups_of_options(stimuli: Stimuli, mean: Array) -> Iterator[NDArray[np.int
 
 
 def _cells(domain: Domain, trials: Trials, mean: Array) -> Callable[[Array, Array], Array]:
-    """What sums deviations over the responses that are compared together.
+    """Return a function that sums deviations over the responses that are compared together.
 
     Returns:
         A function of ``(..., n_trials, n_options)`` counts beyond those predicted and ``(n_trials,)`` responses, to
