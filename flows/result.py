@@ -29,7 +29,7 @@ class Result:
     """Status with which a command ends that came to this."""
 
     def lines(self) -> Iterable[Shown]:
-        """What is shown, from top to bottom."""
+        """Yield the lines to show, from top to bottom."""
         raise NotImplementedError
 
     def keep(self) -> Iterable[Shown]:
@@ -38,7 +38,7 @@ class Result:
 
     @property
     def text(self) -> str:
-        """What is shown, as plain text."""
+        """The lines to show, as plain text."""
         with (console := Console(width=160, no_color=True)).capture() as caught:
             show_lines(console, self.lines())
         return caught.get()

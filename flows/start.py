@@ -174,7 +174,7 @@ def _waits(folder: Path) -> tuple[RunState, AnswersAwaited | None]:
 def _result(
     folder: Path, state: RunState, trace: Trace, found: Recorded[CampaignConcluded] | AnswersAwaited
 ) -> CampaignConcluded | AnswersAwaited:
-    """What a pass ended with, and the mark by which a look knows that nothing is left to do.
+    """Return the result of a pass, and mark the run so that a look knows that nothing is left to do.
 
     There is no mark where a study on Prolific has to be stopped first: nothing arrives when that is done.
     """

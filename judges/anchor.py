@@ -71,7 +71,7 @@ class AnchorItem:
 
     @cached_property
     def identity(self) -> Digest:
-        """What was asked and what came out: two theories, how they did on which responses, and which one won.
+        """Identity of the comparison: two theories, how they did on which responses, and which one won.
 
         Words do not count: neither the texts that a judge reads nor strata, names of problems and people, or where the
         label comes from.
@@ -119,7 +119,7 @@ class _ItemInFile(BaseModel):
 
 
 def _why_no_item(error: ValidationError) -> str:
-    """What is wrong with an item, in one line."""
+    """Explain what is wrong with an item, in one line."""
     found = error.errors()
     if missing := [_place(item) for item in found if item["type"] == "missing"]:
         return f"an anchor item has no {', '.join(missing)}; give it, or leave the item out."
@@ -155,11 +155,11 @@ class AnchorSet:
 
     @property
     def dev(self) -> tuple[AnchorItem, ...]:
-        """What judges may be bred on, hard cases included."""
+        """Items on which judges may be bred, hard cases included."""
         return (*self.parts["dev"], *self.hard_cases)
 
     def submissions(self, part: Part) -> tuple[JudgeSubmission, ...]:
-        """What judges see, without labels: reading it exposes nothing."""
+        """Return what judges see, without labels: reading it exposes nothing."""
         return tuple(item.submission for item in self.parts[part])
 
     def to_json(self) -> dict[str, Any]:
@@ -321,7 +321,7 @@ def check_disjoint(anchor: AnchorSet) -> None:
 
 
 def _ties(item: AnchorItem) -> list[tuple[str, str]]:
-    """What it may not share with an item of another part."""
+    """Return what an item may not share with an item of another part."""
     return [("problem", name) for name in item.problems] + [
         ("group of people", name) for name in item.people
     ]

@@ -50,7 +50,7 @@ class JudgeCalibration:
 def calibration(
     probability: Sequence[float], favoured: Sequence[bool], n_bins: int = N_BINS
 ) -> JudgeCalibration:
-    """What resolved verdicts say about who gave them.
+    """Evaluate a judge or a panel by resolved verdicts.
 
     Args:
         probability: ``(n_verdicts,)`` given to the candidate, strictly between 0 and 1.

@@ -152,7 +152,7 @@ class GateEvidence:
 
     @property
     def words(self) -> str:
-        """What was found, for the reason of a decision."""
+        """Result in words, for the reason of a decision."""
         return f"e = {self.e_value:.3g}" if self.p_value is None else f"p = {self.p_value:.2g}"
 
 
@@ -306,7 +306,7 @@ def decide(
 
 
 def _registered_fields(registration: GateRegistered) -> dict[str, Any]:
-    """What a decision repeats of its registration."""
+    """Return what a decision repeats of its registration."""
     names = (
         "slot",
         "epoch",

@@ -226,7 +226,7 @@ def _by_slot(decided: Sequence[GateDecided]) -> list[GateDecided]:
 
 
 def why_ended(gates: Sequence[GateDecided]) -> str:
-    """What became of each challenger of an epoch, in words."""
+    """State what became of each challenger of an epoch."""
     return "; ".join(gate.reason for gate in gates) or "no challenger was found"
 
 

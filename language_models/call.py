@@ -252,7 +252,7 @@ async def _read(
 
 
 def served_version(record: LanguageModelCalled) -> Digest:
-    """What answered, as far as anybody can tell: a server that was changed under the same name is another model."""
+    """Return the identity of the served model: a server that was changed under the same name is another model."""
     return digest_of([record.model_version, record.model_name, record.server])
 
 

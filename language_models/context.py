@@ -188,7 +188,7 @@ def _call_of(entry: ContextEntry, entries: Sequence[ContextEntry]) -> ToolCall |
 async def _note(
     entry: ContextEntry, call: ToolCall | None, compactor: TextCompactor, count: Count
 ) -> tuple[list[ContextEntry], int]:
-    """What becomes of an old entry, and whether the summary contradicted it."""
+    """Compact an old entry, and state whether the summary contradicted it."""
     if not entry.text.strip():
         return [], 0
     summary = " ".join((await compactor(entry.text, SENTENCE_TOKENS)).split())

@@ -202,7 +202,7 @@ async def converse(setting: ConversationSetting, context: RoleContext) -> ToolCo
 
 
 def _request(setting: ConversationSetting, context: RoleContext, *, may_call: bool) -> ModelRequest:
-    """What is sent in one round; the last one offers no tools."""
+    """Make the request of one round; the last one offers no tools."""
     return ModelRequest(
         messages=assemble(context, setting.prompt, setting.rules, secret=setting.secret),
         sampling=setting.sampling,

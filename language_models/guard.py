@@ -91,7 +91,7 @@ def breaches(
 
 
 def explain(found: Sequence[RuleBreach]) -> str:
-    """What a model is told."""
+    """Explain to the model which rules forbid its call."""
     return (
         "not done, by the pinned rules: "
         + "; ".join(f"[{breach.rule_id}] {breach.reason}" for breach in found)

@@ -111,7 +111,7 @@ def spend(spending: BudgetSpending, event: Event) -> BudgetSpending:
 
 
 def spending_of(events: Iterable[Event]) -> BudgetSpending:
-    """What a journal says was spent."""
+    """Compute what was spent from a journal."""
     return fold(events, BudgetSpending(), spend)
 
 
@@ -191,7 +191,7 @@ class BudgetReservation:
 
 
 def cost(price: Price, usage: TokenUsage) -> SpentAmount:
-    """What a call took, by the cost table."""
+    """Compute the cost of a call by the cost table."""
     cached = price.input if price.cached_input is None else price.cached_input
     n_cached = min(usage.n_cached_tokens, usage.n_prompt_tokens)
     money = (

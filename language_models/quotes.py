@@ -190,7 +190,7 @@ def check_against(text: str, value: Any) -> tuple[QuoteFinding, ...]:
 def check_answer(
     text: str, uses: Sequence[ToolUse], records: Mapping[str, Any] | None = None
 ) -> tuple[QuoteFinding, ...]:
-    """What ``text`` says that neither the conversation's tool calls nor the records bear out.
+    """Find what ``text`` states that neither the conversation's tool calls nor the records bear out.
 
     Args:
         text: A final answer, or any turn of a model.

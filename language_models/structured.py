@@ -283,7 +283,7 @@ def _no_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _problems(error: ValidationError) -> str:
-    """What does not fit, by field, in words; what the model wrote there is not repeated."""
+    """State what does not fit, by field; what the model wrote there is not repeated."""
     found = error.errors(include_url=False, include_input=False, include_context=False)
     problems = []
     for problem in found[:_SHOWN_ERRORS]:

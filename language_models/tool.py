@@ -37,7 +37,7 @@ class Tool(Protocol):
 
     @property
     def description(self) -> str:
-        """What it does and gives, for the model."""
+        """Description of what it does and gives, for the model."""
 
     @property
     def arguments(self) -> type[BaseModel]:
@@ -275,7 +275,7 @@ def _names_at(schema: Mapping[str, Any], place: Sequence[Any]) -> list[str]:
 
 
 def as_json(value: Any) -> Any:
-    """What a tool returned, as JSON.
+    """Return a tool's result as JSON.
 
     Raises:
         RecordError: It holds what JSON has no word for, such as NaN.
@@ -308,7 +308,7 @@ def shown(value: Any, reference: str, max_characters: int) -> str:
 
 
 def mention(reference: str) -> str:
-    """How a record is cited in a text: a number sign and the first twelve digits of its digest."""
+    """Return the citation of a record in a text: a number sign and the first twelve digits of its digest."""
     return f"#{reference[:12]}"
 
 

@@ -50,7 +50,7 @@ class TracedTools:
     async def __call__(
         self, position: int, prepared: PreparedCall, work: Callable[[], Awaitable[ToolResult]]
     ) -> tuple[str, ToolResult]:
-        """What came of the call, from the trace where it was made before.
+        """Return the result of the call, from the trace where it was made before.
 
         Raises:
             StepInterruptedError: A call with effects outside was cut short, and a person has to say what it did.

@@ -202,7 +202,7 @@ def _names(sentences: list[str], field: str) -> bool:
 
 
 def _unenforced(error: str, sent: list[str]) -> tuple[str, ...]:
-    """What made a server look at a schema that it cannot enforce: that of the answer, or those of the tools."""
+    """Find what made a server look at a schema that it cannot enforce: that of the answer, or those of the tools."""
     order = (
         ("strict", "limits", "response_format")
         if "function" in error.lower()

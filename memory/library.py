@@ -85,7 +85,7 @@ def holds(digest: Digest, item: Record, valid: Valid) -> bool:
 
 
 def weight_of(digest: Digest, item: Record, valid: Valid) -> float:
-    """How much a lesson counts: less where its evidence no longer holds."""
+    """Return the weight of a lesson: less where its evidence no longer holds."""
     return 1.0 if holds(digest, item, valid) else DOUBTFUL_WEIGHT
 
 

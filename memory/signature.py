@@ -218,7 +218,7 @@ def _filled(
 
 
 def _lengths(template: Template, values: Sequence[Any], results: Sequence[Any]) -> set[int]:
-    """How often an operation is repeated, by what stands at one place of it."""
+    """Find how often an operation is repeated, by what stands at one place of it."""
     if isinstance(template, tuple):
         return {length for item in template for length in _lengths(item, values, results)}
     if isinstance(template, PlanHole):
@@ -247,7 +247,7 @@ def _skeleton(template: Any, kind: str, leaf: Callable[[Any, str], Any]) -> Any:
 
 
 def _shapes(steps: Sequence[PlanStep]) -> list[str]:
-    """What each step does, however its holes are called: tool, kinds, what its references came from."""
+    """Return what each step does, however its holes are called: tool, kinds, what its references came from."""
     shapes: list[str] = []
     for step in steps:
 

@@ -214,7 +214,7 @@ def validate_tool(
 
 
 def run_tool(draft: ToolDraft, plan: PlanForm, call: Call) -> list[Any]:
-    """What a tool gives for each line of a plan, its calls compared with the plan's one by one before they are made.
+    """Run a tool for each line of a plan, its calls compared with the plan's one by one before they are made.
 
     Args:
         draft: Of a tool on offer.

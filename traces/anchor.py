@@ -88,7 +88,7 @@ def _signed_on(path: Path, day: date) -> list[Digest]:
 
 
 def anchor_problem(journal: Digest, heads: Sequence[tuple[int, Digest, str]]) -> str:
-    """What anchors say against heads of a journal; empty if nothing.
+    """Explain what anchors contradict in the heads of a journal; empty if nothing.
 
     Args:
         journal: Its identity.
@@ -180,7 +180,7 @@ def stamped_at(path: Path, trusted: Path) -> datetime:
 
 
 def _openssl(*arguments: str) -> str:
-    """What ``openssl`` says; it knows the protocol, and is nearly everywhere."""
+    """Run ``openssl`` and return its output; it knows the protocol, and is nearly everywhere."""
     try:
         done = subprocess.run(
             ["openssl", *arguments], capture_output=True, text=True, check=False, timeout=60

@@ -222,12 +222,12 @@ def told_by(row: EventRow) -> str:
 
 
 def pointer_to(digest: Digest) -> bytes:
-    """What stands in the journal for a body that is kept apart."""
+    """Return what stands in the journal for a body that is kept apart."""
     return canonical_json({APART: digest})
 
 
 def erased_body(kind: str) -> dict[str, Any]:
-    """What is read where the body of a record of this kind was erased."""
+    """Return what is read where the body of a record of this kind was erased."""
     return {"kind": ERASED, "version": 1, "was": kind}
 
 

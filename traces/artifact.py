@@ -146,7 +146,7 @@ class ArtifactStore:
 
 
 def pack(data: bytes) -> bytes:
-    """What is stored of an artifact: magic, digest of the packed bytes, packed bytes."""
+    """Return what is stored of an artifact: magic, digest of the packed bytes, packed bytes."""
     packed = zlib.compress(data, _LEVEL)
     # The digest of the packed bytes too: deflate has bits that change nothing in what it unpacks to.
     return _FILE_MAGIC + sha256(packed).digest() + packed

@@ -107,7 +107,7 @@ def known_key() -> str | None:
 
 
 def identity(journal: Journal) -> Digest:
-    """What tells a journal from all others: the hash of its first event, in which the time stands.
+    """Return what distinguishes a journal from all others: the hash of its first event, in which the time stands.
 
     Raises:
         JournalError: The journal cannot be read.

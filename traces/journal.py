@@ -146,7 +146,7 @@ class Journal:
 
     @property
     def meta(self) -> dict[str, Any]:
-        """What was given to `create`."""
+        """Description that was given to `create`."""
         return meta_of(self._store.meta())
 
     @property
@@ -260,7 +260,7 @@ class Journal:
         return self._checked(self._store.record(record_digest))
 
     def attempts(self, key: Digest) -> int:
-        """How often the step with this key was begun."""
+        """Count how often the step with this key was begun."""
         return self._store.attempts(key)
 
     def close(self) -> None:
@@ -461,7 +461,7 @@ def _list_of(digests: Sequence[Digest]) -> bytes:
 
 
 def _written(entry: EventEntry, row: EventRow) -> Event:
-    """What `event_of_stored` reads from the row; the body alone may read back in other types than it was given."""
+    """Return what `event_of_stored` reads from the row; the body alone may read back in other types than given."""
     return Event(
         row.seq,
         _moment(row.time_utc),
@@ -480,7 +480,7 @@ def _written(entry: EventEntry, row: EventRow) -> Event:
 
 
 def start_of(stored_meta: Mapping[str, str]) -> Digest:
-    """What the first event is chained to."""
+    """Return what the first event is chained to."""
     return standalone.start_of(
         [(_bytes(name), _bytes(value)) for name, value in stored_meta.items()]
     ).decode()
@@ -502,7 +502,7 @@ def meta_of(stored_meta: Mapping[str, str]) -> dict[str, Any]:
 
 
 def fault(row: EventRow) -> str | None:
-    """What is wrong with one row by itself; None if nothing is."""
+    """Explain what is wrong with one row by itself; None if nothing is."""
     if any(type(value) is not kind for value, kind in zip(row, _TYPES, strict=True)):
         return "was changed: a column holds another type of value than was written"
     return standalone.fault_of(stored_of(row))
@@ -518,7 +518,7 @@ def as_text(row: EventRow) -> EventRow:
 
 
 def _as_bare(row: standalone.StoredRow) -> EventRow:
-    """What an erasure leaves of a row."""
+    """Return what an erasure leaves of a row."""
     return as_text(EventRow(*standalone.bare(row)))  # type: ignore[arg-type]
 
 

@@ -202,7 +202,7 @@ def hash_of(row: StoredRow) -> bytes:
 
 
 def start_of(meta: Sequence[tuple[bytes, bytes]]) -> bytes:
-    """What the first event of a journal is chained to: digest of its description."""
+    """Return what the first event of a journal is chained to: digest of its description."""
     entries = [quoted(text) for item in sorted(meta) for text in item]
     return hashlib.sha256(b"[%b]" % b",".join([quoted(JOURNAL_TAG), *entries])).hexdigest().encode()
 
@@ -224,7 +224,7 @@ def is_bare(row: StoredRow) -> bool:
 
 
 def bare(row: StoredRow) -> StoredRow:
-    """What an erasure leaves of a row."""
+    """Return what an erasure leaves of a row."""
     return row._replace(key=row.hash, **BARE)
 
 
@@ -297,7 +297,7 @@ class ErasureCheck:
 
     @property
     def in_words(self) -> str:
-        """How many rows have no content, after a statement about all rows; empty where all have one."""
+        """Number of rows without content, after a statement about all rows; empty where all have one."""
         return f"; the content of {len(self._bare_rows)} was erased" if self._bare_rows else ""
 
     def fault(self) -> tuple[int, str] | None:
@@ -351,7 +351,7 @@ class ErasureCheck:
 
 
 def fault_of(row: StoredRow) -> str | None:
-    """What is wrong with one row by itself; None if nothing is."""
+    """Explain what is wrong with one row by itself; None if nothing is."""
     if is_bare(row):  # its place in the chain is what is left; `ErasureCheck` looks for the reason
         return None
     if row.record_digest != record_digest_of(row):
@@ -362,7 +362,7 @@ def fault_of(row: StoredRow) -> str | None:
 
 
 def link_fault_of(seq: int, before: bytes, previous_seq: int, previous_hash: bytes) -> str | None:
-    """What is wrong between a row and the one before it; None if nothing is."""
+    """Explain what is wrong between a row and the one before it; None if nothing is."""
     if seq != previous_seq + 1:
         return f"follows event {previous_seq}: events between them are missing"
     if before != previous_hash:
@@ -509,7 +509,7 @@ def canonical(value: Any) -> bytes:
 def head_problem(
     head: Any, previous: bytes, is_signed: Callable[[bytes, bytes, bytes], bool] = is_signed
 ) -> str | None:
-    """What is wrong with a line of signed heads after the line ``previous`` (empty for the first); None if fine.
+    """Explain what is wrong with a line of signed heads after the line ``previous`` (empty for the first); else None.
 
     ``is_signed`` is what checks signatures: the function above takes 3 ms for each, which compiled ones do not.
     """
@@ -552,7 +552,7 @@ def times_of(rows: Iterable[StoredRow]) -> list[float | None]:
 
 
 def time_problem(times: Sequence[float | None], heads: Sequence[tuple[int, float]]) -> str | None:
-    """What is wrong between the times of events and those of heads; None if nothing is.
+    """Explain what is wrong between the times of events and those of heads; None if nothing is.
 
     A head shows that the events up to it stood there at its time, and later ones did not.
 
@@ -762,7 +762,7 @@ def verify_run(bundle: BundleFiles, prefix: str, public: str) -> list[Line]:
 
 
 def _meta_of(meta: Sequence[tuple[bytes, bytes]]) -> Mapping[str, Any]:
-    """What a journal was created with."""
+    """Return the description with which a journal was created."""
     described: Mapping[str, Any] = json.loads(dict(meta).get(b"meta", b"{}"))
     return described
 

@@ -366,7 +366,7 @@ class Trace:
         inputs: Sequence[Digest] = (),
         position: Mapping[str, int | str] | None = None,
     ) -> Recorded[Record] | None:
-        """What a step recorded, or None if it has not."""
+        """Return what a step recorded, or None if it has not."""
         event = self.journal.find(step_key(name, inputs, position or {}))
         return None if event is None else self.read(event)
 

@@ -127,7 +127,7 @@ def _take_apart(path: Path, patience_s: float | None) -> sqlite3.Connection:
 
 
 def note_of(path: Path) -> str:
-    """What the holder of a lock wrote into its file, mostly the number of its process; empty if nobody holds it."""
+    """Read what the holder of a lock wrote into its file, mostly its process's number; empty without a holder."""
     try:
         with open(path, "rb") as file:
             return file.read(_MOST_NOTE).decode(errors="replace").strip()
@@ -136,7 +136,7 @@ def note_of(path: Path) -> str:
 
 
 def holder_of(path: Path) -> str:
-    """What the present holder of a lock wrote into its file; empty if the lock is free.
+    """Read what the present holder of a lock wrote into its file; empty if the lock is free.
 
     It looks by taking the lock for a moment, together with others who look, so a holder who comes then is refused.
     """
@@ -254,7 +254,7 @@ def link_file(origin: Path, place: Path) -> None:
 
 
 def user_name() -> str:
-    """What tells users of a machine apart in a folder that they share."""
+    """Return what distinguishes users of a machine in a folder that they share."""
     return str(os.getuid()) if hasattr(os, "getuid") else os.environ.get("USERNAME", "user")
 
 

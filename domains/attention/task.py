@@ -126,7 +126,7 @@ class AttentionDomain(TimedDomain):
     edges_within = staticmethod(edges_within)
 
     def layout(self) -> StimulusLayout:
-        """How trials are written as columns of a file."""
+        """Return how trials are written as columns of a file."""
         from lakatos.domains.attention.reader import layout_within
 
         return layout_within(self.scale)

@@ -182,7 +182,7 @@ class TaskFeedback(TaskSection):
             raise ValueError("outcomes: all options always pay the same; nothing could be learned")
 
     def _outcomes(self) -> list[tuple[str, OptionOutcome]]:
-        """What options pay, of all cues, with the place in the section."""
+        """Return what options pay, of all cues, with the place in the section."""
         tables = {"outcomes": self.outcomes} | {
             f"by_cue.{name}": o for name, o in self.by_cue.items()
         }

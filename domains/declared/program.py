@@ -91,7 +91,7 @@ class ProgramFile(TaskFileKind):
         return domain
 
     def value_of(self, file: TaskFile, name: str) -> object:
-        """What a program calls ``name``; None where there is nothing."""
+        """Return what a program calls ``name``; None where there is nothing."""
         return getattr(module_in(file), name, None)
 
 
@@ -157,7 +157,7 @@ def module_in(file: TaskFile) -> ModuleType:
 
 
 def wrong_in_what_it_reads(program: Path, reads: object) -> str:
-    """What is wrong with the files that a program names in ``READS``, with what to do; empty where nothing is."""
+    """Explain what is wrong with the files that a program names in ``READS``; empty where nothing is."""
     if not isinstance(reads, dict) or not all(
         isinstance(part, str) for item in reads.items() for part in item
     ):

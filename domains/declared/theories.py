@@ -126,7 +126,7 @@ def _seeds(domain: DeclaredDomain, grammar: Grammar) -> Mapping[str, tuple[str, 
 
 
 def _first_word(cue: TaskCue) -> str:
-    """How the mechanism is called that looks at a cue first of all."""
+    """Return the name of the mechanism that looks at a cue first of all."""
     if cue.word is not None:
         return "first"
     return "best" if cue.is_directed else "highest"

@@ -175,7 +175,7 @@ class EstimationDomain(OneShot):
     options: tuple[str, ...] = SCALE.labels
 
     def layout(self) -> StimulusLayout:
-        """How trials are written as columns of a file."""
+        """Return how trials are written as columns of a file."""
         from lakatos.domains.estimation.reader import LAYOUT
 
         return LAYOUT

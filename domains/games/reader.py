@@ -219,7 +219,7 @@ def _games(parts: Mapping[str, Array]) -> Stimuli:
 
 
 def _properties(stimuli: Stimuli) -> Mapping[str, Array]:
-    """What rows are compared by."""
+    """Return the properties by which rows are compared."""
     own, other = stimuli["own"], stimuli["other"]
     return {
         "mean payoff of one's own": own.mean(axis=2),
@@ -238,7 +238,7 @@ def _divided(stimuli: Stimuli) -> tuple[Array, Array]:
 
 
 def _for_second(stimuli: Stimuli) -> Array:
-    """How much more oneself gets by the second of two divisions."""
+    """Compute how much more oneself gets by the second of two divisions."""
     return np.diff(_divided(stimuli)[0], axis=1)[:, 0]
 
 

@@ -133,7 +133,7 @@ class GamesDomain(OneShot):
     measured: tuple[str, ...] = PLAYERS
 
     def layout(self) -> StimulusLayout:
-        """How trials are written as columns of a file."""
+        """Return how trials are written as columns of a file."""
         from lakatos.domains.games.reader import LAYOUT
 
         return LAYOUT

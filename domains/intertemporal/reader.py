@@ -341,7 +341,7 @@ def _dated(parts: Mapping[str, Array]) -> Stimuli:
 
 
 def _for_second(stimuli: Stimuli) -> Array:
-    """How much speaks for the second option: its growth for each day of waiting; of losses, the less is lost."""
+    """Compute how much favours the second option: its growth for each day of waiting; of losses, the less is lost."""
     amounts, delays = stimuli["amounts"], stimuli["delays_days"]
     size = np.maximum(np.abs(amounts), 0.01)
     growth = np.log(size[:, 1] / size[:, 0]) * np.sign(amounts.sum(axis=1))
@@ -350,7 +350,7 @@ def _for_second(stimuli: Stimuli) -> Array:
 
 
 def _properties(stimuli: Stimuli) -> Mapping[str, Array]:
-    """What dated amounts are compared by."""
+    """Return the properties by which dated amounts are compared."""
     return {"delay": stimuli["delays_days"], "amount": stimuli["amounts"]}
 
 

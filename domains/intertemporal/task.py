@@ -207,7 +207,7 @@ class IntertemporalDomain(OneShot):
     options: tuple[str, ...] = ("sooner", "later")
 
     def layout(self) -> StimulusLayout:
-        """How trials are written as columns of a file."""
+        """Return how trials are written as columns of a file."""
         from lakatos.domains.intertemporal.reader import LAYOUT
 
         return LAYOUT

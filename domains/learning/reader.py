@@ -404,7 +404,7 @@ def _second_choices(cells: RowCells, columns: AnswerColumns, second: str, state:
 
 
 def _outcomes_of(domain: Domain) -> tuple[str, ...]:
-    """What follows a choice, by the names of the domain."""
+    """Return what follows a choice, by the names of the domain."""
     return domain.outcome_names if isinstance(domain, HasOutcomes) else ("reward",)
 
 
@@ -483,7 +483,7 @@ MOSTLY = 0.9
 
 
 def _parts_that_go_on(cells: RowCells, columns: AnswerColumns, participant: Array) -> list[str]:
-    """What to say of columns of runs or games that are not read, so that learning goes on from each to the next."""
+    """Note columns of runs or games that are not read, so that learning goes on from each to the next."""
     used = {*map(str, leaves_of(columns.model_dump())), *columns.where}
     if "block_start" in columns.stimulus:
         return []
@@ -1014,7 +1014,7 @@ PRESSED = {"pressed", "press", "go", "responded"}
 def _worth_by_sums(
     paid: ColumnSignature, sums: Sequence[ColumnSignature], person: NDArray[np.int64]
 ) -> dict[str, str]:
-    """What each word of a reward, such as win and loss, adds to a column of sums; empty if that is not one number."""
+    """Find what each word of a reward, such as win and loss, adds to a column of sums; empty if that varies."""
     same = person[1:] == person[:-1]
     for item in sums:
         steps, words = np.diff(item.values)[same], paid.cells.to_numpy()[1:][same]

@@ -242,7 +242,7 @@ class OffersDomain(OneShot):
     options: tuple[str, ...] = ("A", "B", "C", "D")
 
     def layout(self) -> StimulusLayout:
-        """How trials are written as columns of a file."""
+        """Return how trials are written as columns of a file."""
         from lakatos.domains.offers.reader import LAYOUT
 
         return LAYOUT

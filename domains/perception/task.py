@@ -108,7 +108,7 @@ class PerceptionDomain(TimedDomain):
     measured = ("strength",)
 
     def layout(self) -> StimulusLayout:
-        """How trials are written as columns of a file."""
+        """Return how trials are written as columns of a file."""
         from lakatos.domains.perception.reader import layout_within
 
         return layout_within(self.scale)

@@ -242,7 +242,7 @@ class PublicGoodsDomain(OneShot):
     options: tuple[str, ...] = SCALE.labels
 
     def layout(self) -> StimulusLayout:
-        """How trials are written as columns of a file."""
+        """Return how trials are written as columns of a file."""
         from lakatos.domains.public_goods.reader import LAYOUT
 
         return LAYOUT
@@ -418,7 +418,7 @@ def _changes_of_rules(stimuli: Stimuli, amount: Array) -> TrialChanges:
 
 
 def _shown(trial: Stimuli) -> list[tuple[str, str]]:
-    """What people see of one trial: words and a number each."""
+    """Return what people see of one trial: words and a number each."""
     of = {name: float(array[0]) for name, array in trial.arrays.items() if array.ndim == 1}
     coins = {
         name: f"{of[name] * ENDOWMENT:.10g}" for name, number in NUMBERS.items() if number.past

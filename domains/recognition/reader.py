@@ -459,7 +459,7 @@ def _check_sureness(
 
 
 def _standard_errors(place: Array, old: Array) -> float:
-    """How far the mean of old items (or of right responses) is above that of the others, in standard errors."""
+    """Compute by how many standard errors the mean of old items (or right responses) is above that of the others."""
     groups = [place[old == kind] for kind in (1, 0)]
     if min(map(len, groups)) < 2:
         return 0.0

@@ -147,7 +147,7 @@ class RecognitionDomain(OneShot):
     measured = ("strength",)
 
     def layout(self) -> StimulusLayout:
-        """How trials are written as columns of a file."""
+        """Return how trials are written as columns of a file."""
         from lakatos.domains.recognition.reader import LAYOUT
 
         return LAYOUT

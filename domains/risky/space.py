@@ -210,7 +210,7 @@ def _refuse(wrong: Array, what: str) -> None:
 
 
 def joint_probabilities(stimuli: Stimuli) -> Array:
-    """How likely each pair of outcomes is.
+    """Compute the probability of each pair of outcomes.
 
     Uncorrelated payoffs are independent; correlated ones are ordered alike (1) or opposite (-1).
 

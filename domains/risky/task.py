@@ -82,7 +82,7 @@ class RiskyDomain(OneShot):
     options: tuple[str, ...] = ("A", "B")
 
     def layout(self) -> StimulusLayout:
-        """How trials are written as columns of a file."""
+        """Return how trials are written as columns of a file."""
         from lakatos.domains.risky.reader import LAYOUT
 
         return LAYOUT

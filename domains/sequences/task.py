@@ -208,7 +208,7 @@ class SequencesDomain(OneShot):
     options: tuple[str, ...] = ("first", "second")
 
     def layout(self) -> StimulusLayout:
-        """How trials are written as columns of a file."""
+        """Return how trials are written as columns of a file."""
         from lakatos.domains.sequences.reader import LAYOUT
 
         return LAYOUT

@@ -115,7 +115,7 @@ class StoppingDomain:
     sequential: bool = True
 
     def layout(self) -> StimulusLayout:
-        """How balloons are written as columns of a file."""
+        """Return how balloons are written as columns of a file."""
         from lakatos.domains.stopping.reader import LAYOUT
 
         return LAYOUT
@@ -161,7 +161,7 @@ class StoppingDomain:
         }
 
     def outcome_of(self, feedback: Mapping[str, float]) -> str:
-        """What followed a decision; see `experiments.outcomes.NamesOutcomes`."""
+        """Return what followed a decision; see `experiments.outcomes.NamesOutcomes`."""
         if feedback["burst"]:
             return "burst"
         return "" if feedback["pumps"] else "collected"
@@ -284,7 +284,7 @@ def _outline(width: float, bottom: float) -> str:
 
 
 def _number(stimuli: Stimuli, name: str, row: int) -> float:
-    """What is shown at a step, 0 where it depends on what was done and that is not known."""
+    """Return what is shown at a step, 0 where it depends on what was done and that is not known."""
     return float(stimuli[name][row]) if name in stimuli.arrays else 0.0
 
 

@@ -546,7 +546,7 @@ def walk_again(
 
 
 def code_of(trace: Trace) -> str:
-    """How to get the code that can compute a run again: that which began it."""
+    """Explain how to get the code that can compute a run again: that which began it."""
     first = next(iter(trace.journal.events()))
     version = first.body.get("versions", {}).get("lakatos", "unknown")
     return (

@@ -335,7 +335,7 @@ class _AbsentPeople(ParticipantSource):
         self._source, self._asked = source, asked
 
     def offers(self, rng: np.random.Generator, n_most: int) -> Sequence[StimulusOffer]:
-        """What could have been asked."""
+        """Return the trials that could have been presented."""
         return self._source.offers(rng, n_most)
 
     def recruit(self, preregistration: Preregistration, design: Design, key: Digest) -> Recruitment:

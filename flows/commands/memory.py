@@ -88,7 +88,7 @@ def memory_show(lesson: str, *, runs: RunsFolder = Path("runs")) -> Iterator[Sho
 
 
 def _content_lines(item: Any) -> Iterator[str]:
-    """What a plan or a theory that won says beside its text."""
+    """Yield what a plan or a theory that won states beside its text."""
     if item.kind == "plan":
         yield f"study: {escape(item.study)}\nsignature: {canonical_form(item.steps).digest}"
     if item.kind == "theory_won":

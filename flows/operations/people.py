@@ -79,7 +79,7 @@ class ImportedAnswers(Result):
     """What had to be assumed in reading the file."""
 
     def lines(self) -> Iterator[Shown]:
-        """How the file was read, responses and participants of each experiment, and what does not count."""
+        """Yield how the file was read, responses and participants of each experiment, and what does not count."""
         for note in self.notes:
             yield f"the file: {escape(note)}"
         for name, n_people in self.n_people.items():

@@ -342,7 +342,7 @@ def predictions(
 def _draw_people(
     canvas: SvgCanvas, trial: AnsweredTrial, x: ChartScale, middle: float, row: float
 ) -> None:
-    """What people chose, with its interval."""
+    """Draw people's choices with their interval."""
     top, low, share = middle - row / 2, x(trial.low), x(trial.share)
     canvas.box(low, top + 2, max(x(trial.high) - low, 1), row - 4, "people")
     canvas.line(share, top + 1, share, top + row - 1, "share")
@@ -364,7 +364,7 @@ def _note_trial(
 def _draw_said(
     canvas: SvgCanvas, trial: AnsweredTrial, rivals: Sequence[str], x: ChartScale, middle: float
 ) -> None:
-    """What each rival had said, a line each."""
+    """Draw each rival's prediction, a line each."""
     for series, (mean, low, high) in enumerate(trial.predicted):
         y = middle + (series - (len(rivals) - 1) / 2) * LINE
         css, shape = series_class(series), SHAPES[1:][series % 3]
@@ -668,7 +668,7 @@ def _name_row(
 
 
 def reliability(panels: Sequence[Sequence[CalibrationBin]], width: int) -> Drawing:
-    """How often candidates won that had been given a probability, a colour for each panel of judges."""
+    """Draw how often candidates won, by the predicted probability, with a colour for each panel of judges."""
     canvas, x, y = _square(
         "Calibration of the judges",
         min(width, 380),

@@ -24,7 +24,7 @@ MOST_UNMET = 3
 
 
 def course(reading: RunReading) -> str:
-    """How trials were chosen, when predictions were recorded, and what followed from the responses."""
+    """Describe how trials were chosen, when predictions were recorded, and what followed from the responses."""
     parts = [_choice_of_trials(reading)]
     parts.append(
         "Before the responses of each experiment "
@@ -52,7 +52,7 @@ def _choice_of_trials(reading: RunReading) -> str:
 
 
 def kinds_of_trials(designs: Sequence[DesignChosen]) -> str:
-    """How many trials of experiments were selected, drawn at random, or all that there were."""
+    """State how many trials of experiments were selected, drawn at random, or all that there were."""
     partial = [item for item in designs if not item.is_exhaustive]
     n_random = sum(item.n_random for item in partial)
     kinds = {
@@ -99,7 +99,7 @@ def course_of_search(diagnosed: Sequence[tuple[int, str]], proposed: Mapping[int
 
 
 def found_by_search(n_tried: int, n_new: int, n_submitted: int = 0) -> str:
-    """How many candidates a search evaluated, and what became of them; empty if there was no search.
+    """State how many candidates a search evaluated, and what became of them; empty if there was no search.
 
     Args:
         n_tried: Number of candidates.

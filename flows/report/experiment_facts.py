@@ -137,7 +137,7 @@ def _n_people(facts: ExperimentFacts) -> int | None:
 def _shares(
     reading: RunReading, design: Design, facts: ExperimentFacts, option: int
 ) -> ChoiceShares | None:
-    """How often an option was chosen; None where nobody answered yet, or where it cannot be read."""
+    """Compute how often an option was chosen; None without responses, or where they cannot be read."""
     if facts.collected is None:
         return None
     try:
@@ -195,7 +195,7 @@ def trial_caption(
     *,
     is_exhaustive: bool = False,
 ) -> dict[str, Any]:
-    """What stands below the picture of a trial."""
+    """Describe what stands below the picture of a trial."""
     information = design.information[row] if design.information else float("nan")
     people = None
     if shares is not None and not np.isnan(shares.share[row]):

@@ -126,7 +126,7 @@ def _limits_of_people(reading: RunReading) -> list[str]:
 
 
 def _limits_of_evidence(reading: RunReading) -> list[str]:
-    """What the answers there are cannot show."""
+    """State what the existing responses cannot show."""
     return [
         *_limits_of_tests(reading),
         *_limits_of_failures(reading),
@@ -277,7 +277,7 @@ def selection_in_words(n_scored: int, n_new: int, n_tried: int) -> str:
 
 
 def _idle_clauses(reading: RunReading) -> list[str]:
-    """What the winner's program could say, and no trial that was asked depends on."""
+    """List what the leader's program could state that no presented trial depends on."""
     if reading.leader is None:
         return []
     account, renewed = reading.theory(reading.leader).account(), reading.state.theories.told

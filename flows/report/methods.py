@@ -131,7 +131,7 @@ def _trials(reading: RunReading) -> str:
 
 
 def _responses_each(reading: RunReading) -> str:
-    """How often each participant responded to each trial, where that is one number."""
+    """State how often each participant responded to each trial, where that is one number."""
     known = reading.state.experiments
     each = set()
     for name, item in known.collected.items():

@@ -140,7 +140,7 @@ class RunReading:
 
     @property
     def came(self) -> str:
-        """What happened to the responses after predictions were frozen: they were collected or released."""
+        """Word for what happened to the responses after predictions were frozen: they were collected or released."""
         return "were released to the theories" if self.is_collected_before else "were collected"
 
     @property
@@ -205,7 +205,7 @@ class RunReading:
         return self.headline.startswith(NO_FINDING)
 
     def left_by(self, theory: Digest) -> ErrorRatio | None:
-        """What a theory leaves unexplained, as the verdict measured it; None where it did not."""
+        """Return what a theory leaves unexplained, as the verdict measured it; None where it did not."""
         return None if self.concluded is None else self.concluded.left_by(theory)
 
     @cached_property
@@ -217,7 +217,7 @@ class RunReading:
 
     @property
     def n_above_leader(self) -> int:
-        """How many theories tied with the leader have a higher score on all responses than it has."""
+        """Number of theories tied with the leader that have a higher score on all responses than it has."""
         scores = {line.theory: line.score.value for line in self.board.standings}
         own = scores.get(self.leader) if self.leader else None
         return (
@@ -343,7 +343,7 @@ class RunReading:
         return self.labels.get(theory, TheoryLabel("–", f"theory {theory[:8]}"))
 
     def fate(self, theory: Digest) -> str:
-        """How far a theory came."""
+        """State how far a theory came."""
         if theory in self.state.theories.out:
             return "failed"
         if theory not in self.state.theories.checked:

@@ -145,7 +145,7 @@ def stated_mechanisms(theory: Theory, domain: Domain) -> frozenset[str]:
 
 
 def _tried_clauses(reading: RunReading) -> list[str]:
-    """What trying the leader's clauses found at the verdict; before it nothing."""
+    """State the results of trying the leader's clauses at the verdict; empty before it."""
     renewed = reading.state.theories.told
     if renewed is None or renewed.record.leader != reading.leader:
         return []

@@ -24,7 +24,7 @@ SHORT = 44
 
 
 def draw_transfer(title: str, lines: Sequence[TransferLine], file: Path) -> None:
-    """How far each line is ahead of the best published theory, with 95% intervals; SVG or PNG by the file's ending.
+    """Draw how far each line is ahead of the best published theory, with 95% intervals; SVG or PNG by the ending.
 
     Args:
         title: Above the figure.

@@ -133,7 +133,7 @@ def _claim(winner: dict[str, Any] | None) -> str:
 
 
 def _differences(reading: RunReading, lines: list[ComparisonLine]) -> Markup:
-    """How much worse each theory predicts than the leading one, with 95% intervals."""
+    """Draw how much worse each theory predicts than the leading one, with 95% intervals."""
     others = [line for line in lines if line.theory != reading.leader]
     rows = []
     for line in others:

@@ -180,7 +180,7 @@ def _in_words(statement: CheckedStatement) -> str:
 
 
 def _became(reading: RunReading) -> dict[Digest, list[tuple[bool, str]]]:
-    """What came of answers, by the digest of their record."""
+    """Return what became of answers, by the digest of their record."""
     found: dict[Digest, list[tuple[bool, str]]] = defaultdict(list)
     state = reading.state
     for part in (_of_readings, _of_drafts, _of_audits):

@@ -116,7 +116,7 @@ TELLING: Final = (
 
 
 def group_of(kind: str) -> str:
-    """What a kind of record is about; ``memory`` for all that memory keeps, ``other`` for what nobody listed."""
+    """Return the group of a kind of record; ``memory`` for all that memory keeps, ``other`` for unlisted kinds."""
     from lakatos.memory.library import RECORDS
     from lakatos.memory.record import MEMORY_RECORDS
 
@@ -135,7 +135,7 @@ def kind_words(kind: str) -> str:
 
 
 def meaning(kind: str) -> str:
-    """What a record of this kind says, in a sentence."""
+    """State the meaning of a record of this kind, in a sentence."""
     if kind == INTENT:
         return "A step was begun, or a note of it while it ran; its result is a record of its own."
     record = RECORD_TYPES.get(kind) or OWN_TYPES.get(kind)

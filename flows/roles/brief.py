@@ -120,7 +120,7 @@ def _scores_in(
 
 
 def _exhibit_of_people(known: RunEvidence, ranked: Sequence[Digest]) -> Exhibit | None:
-    """How people differ in how well the ranked theories predict them."""
+    """Show how people differ in how well the ranked theories predict them."""
     state = known.state
     experiments = list(state.experiments.collected)
     scores = {

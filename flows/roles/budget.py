@@ -69,7 +69,7 @@ def change_model(folder: Path, name: str, changes: Mapping[str, Any]) -> ModelSe
 
 
 def taken(folder: Path) -> tuple[SpentAmount, Budget]:
-    """What the language models of a run have taken, and the most that they may.
+    """Return what the language models of a run have taken, and the most that they may.
 
     Raises:
         RunMissingError: There is no run.

@@ -52,7 +52,7 @@ def useless(state: RolesState, role: str, cycle: int) -> str:
 
 
 def failures(answered: Sequence[RoleAnswered]) -> str:
-    """How many questions have no answer that could be used, and why; empty where all have one.
+    """State how many questions have no usable answer, and why; empty where all have one.
 
     Questions that the budget did not cover are passed over: the study chose to go on without.
     """

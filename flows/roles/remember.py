@@ -332,7 +332,7 @@ def cited(state: RunState, *kinds: type) -> list[Digest]:
 
 
 def recall_in(evidence: RunEvidence, *kinds: str) -> LessonRecall:
-    """How a campaign recalls: not at all, or by shared words; no winner is told that may not compete in it."""
+    """Return how a campaign recalls: not at all, or by shared words, without winners that may not compete in it."""
     if evidence.config.memory.arm == "none":
         return RecallNothing()
     library, competing = library_in(evidence), winners_in(evidence)

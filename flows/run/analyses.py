@@ -152,7 +152,7 @@ def analysed_in(journal: Journal) -> tuple[AnalysisNote, list[AnalysisNote]] | N
 
 
 def analyses_in_words(others: Sequence[AnalysisNote]) -> str:
-    """How often the same responses were analysed in other runs, in a sentence; empty if never."""
+    """State how often the same responses were analysed in other runs, in a sentence; empty if never."""
     if not others:
         return ""
     n_opened = sum(note.n_opened for note in others)

@@ -241,7 +241,7 @@ def _own_laboratory(
 
 
 def _answer(question: bytes, chunk: bytes, code: Fingerprint) -> tuple[bytes, float]:
-    """What a question makes of a chunk of items, packed, and the seconds that it took.
+    """Answer a question about a chunk of items; the result packed, and the seconds that it took.
 
     Raises:
         ClusterError: This worker runs other code than the campaign.

@@ -44,7 +44,7 @@ def json_lines(stream: TextIO | None = None, **always: Any) -> ProgressSink:
 
 
 def _values(event: ProgressEvent) -> dict[str, Any]:
-    """What a line states about an event, by its names in these logs."""
+    """Return the values that a line states about an event, by its names in these logs."""
     match event.kind:
         case "campaign":
             return {"question": event.text, "n_cycles": event.n_cycles}
@@ -68,7 +68,7 @@ def progress(**always: Any) -> CampaignProgress:
 
 
 def speaker() -> Callable[[str], None]:
-    """How a command that goes on for long says what happens."""
+    """Return the function by which a long-running command reports what happens."""
     if wanted():
 
         def say(text: str) -> None:

@@ -70,7 +70,7 @@ class PendingWork:
 
     @property
     def idle(self) -> str:
-        """What an idle run waits for; its verdict was printed by the pass that reached it."""
+        """What an idle run waits for, in words; its verdict was printed by the pass that reached it."""
         return "the verdict has been reached" if self.ended == "concluded" else self.text
 
     @property

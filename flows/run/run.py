@@ -503,7 +503,7 @@ def code_changes_in_words(
 def _cycles_ended_before(
     trace: Trace, change: Recorded[CodeAccepted], cycles: Sequence[Recorded[CycleClosed]]
 ) -> str:
-    """How far a run had come, in closed cycles, when its code changed."""
+    """State how far a run had come, in closed cycles, when its code changed."""
     digests = [change.digest, *(item.digest for item in cycles)]
     places = [trace.journal.find_record(digest) for digest in digests]
     numbers = [event.seq for event in places if event is not None]

@@ -53,7 +53,7 @@ class RunSummary:
 
     @property
     def line(self) -> str:
-        """How far it is, and the counts."""
+        """How far the run is, and the counts, in a line."""
         return f"{self.how}  {self.counts}"
 
     @property
@@ -142,7 +142,7 @@ def read_summary(folder: Path) -> RunSummary | None:
 
 
 def _progress_of(state: RunState) -> str:
-    """How far a run without a verdict is."""
+    """State how far a run without a verdict is."""
     n_closed = len(state.campaign.cycles)
     n_cycles = state.campaign.config.stop.cycles if state.campaign.config else 0
     if n_closed >= n_cycles or (state.campaign.cycles and state.campaign.cycles[-1].record.stop):

@@ -117,7 +117,7 @@ def _stopping_rule(config: CampaignConfig, chosen: DesignChosen, plan: Design) -
 
 
 def _fixed_sample(chosen: DesignChosen, plan: Design) -> str:
-    """How many responses there will be, where nothing ends collection early."""
+    """State how many responses there will be, where nothing ends collection early."""
     if chosen.n_answers:
         return f"all {chosen.n_answers:,} existing responses to these trials, of {plan.n_participants} participants"
     return (

@@ -163,7 +163,7 @@ async def revise(
 
 
 def searched_in_words(n_tried: int, n_planned: int, unspent: str) -> str:
-    """How many candidates a search evaluated, as its record counts them.
+    """State how many candidates a search evaluated, as its record counts them.
 
     Args:
         n_tried: Number of candidates.

@@ -218,7 +218,7 @@ class _ObservatoryPages:
         return watch
 
     def version(self, look: RunMoment) -> str:
-        """What a page compares with what it shows, to learn whether to look again."""
+        """Return what a page compares with what it shows, to learn whether to look again."""
         return f"{look.seq}:{look.progress}"
 
     def run_page(

@@ -230,7 +230,7 @@ def binned(
 
 
 def chosen_by_unit(trials: Trials, rows: Array, option: int) -> tuple[Array, Array]:
-    """How often each person, or where they are pooled each trial, chose an option, and of how many responses."""
+    """Count how often each person, or where they are pooled each trial, chose an option, and of how many responses."""
     row_of = rows[trials.trial]
     unit = (trials.trial if trials.pooled else trials.participant)[row_of]
     count = trials.count[row_of]
@@ -340,7 +340,7 @@ def parameter_curves(
 
 
 def parameters_part(look: RunMoment, digest: Digest) -> dict[str, Any] | None:
-    """How what a theory says depends on its parameters, with people's shares; None if there is no such theory.
+    """Show how predictions depend on a theory's parameters, with people's shares; None without such a theory.
 
     The theory runs in the sandbox, as everywhere; nothing is written.
     """

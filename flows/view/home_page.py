@@ -41,7 +41,7 @@ class RunCard:
 
     @property
     def words(self) -> str:
-        """What a search goes through."""
+        """Text of the card that a search of the runs looks through."""
         if self.look is None:
             return self.name.lower()
         leader = self.look.leader

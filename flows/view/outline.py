@@ -194,7 +194,7 @@ class JournalOutline:
         ]
 
     def counted(self, kind: str, *fields: str) -> list[tuple[Any, ...]]:
-        """How many records of a kind have which values in some fields: values, then the number."""
+        """Count the records of a kind by the values of some fields: values, then the number."""
         if self.whole is not None:
             counts = Counter(self.values(kind, *fields))
             return [(*values, number) for values, number in counts.items()]

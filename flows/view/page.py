@@ -56,7 +56,7 @@ def sections(look: RunMoment) -> list[tuple[str, str, int | None]]:
 
 
 def now(look: RunMoment) -> str:
-    """What the run does at the moment."""
+    """State what the run does at the moment."""
     match look.progress:
         case "concluded":
             return "concluded"
@@ -74,7 +74,7 @@ def now(look: RunMoment) -> str:
 
 
 def said_now(look: RunMoment) -> PassMoment | None:
-    """What the pass that goes on said last; None where the journal tells of something newer, or none said anything."""
+    """Return the last message of the pass that goes on; None where the journal has something newer, or without one."""
     state = read_now(look.folder)
     if state is None or not state.stage or not look.times[1]:
         return state
@@ -200,6 +200,6 @@ def story(look: RunMoment) -> dict[str, Any]:
 
 
 def limits_part(look: RunMoment) -> dict[str, Any]:
-    """What the result does not show; needs every score, so that it comes after the page."""
+    """State what the result does not show; needs every score, so that it comes after the page."""
     found = look.watch.kept(("limits", look.seq), lambda: limits(look.with_scores()))
     return {"limits": [text.replace(" (section 6)", "") for text in found]}

@@ -149,7 +149,7 @@ def excluded_in(look: RunMoment, experiment: str) -> dict[Digest, str]:
 
 
 def _answers(look: RunMoment, digest: Digest) -> PersonAnswers | None:
-    """What somebody answered; None where it was erased."""
+    """Return a participant's responses; None where they were erased."""
     try:
         return get_answers(look.trace.artifacts, digest)
     except UNREADABLE:
@@ -231,7 +231,7 @@ def _nats(record: TheoryScored | None, place: int) -> float:
 
 
 def people_plot(look: RunMoment, lines: Sequence[PersonLine], theories: Sequence[Digest]) -> Markup:
-    """How well two theories predict each person."""
+    """Draw how well two theories predict each person."""
     both = [line for line in lines if len(line.nats) == 2 and np.isfinite(line.nats).all()]
     if len(theories) < 2 or len(both) < 2:
         return Markup("")

@@ -40,7 +40,7 @@ class TrialPoint:
 
     @property
     def gap(self) -> float:
-        """How far the first two theories are apart."""
+        """Distance between the first two theories' predictions."""
         return abs(self.predicted[0] - self.predicted[1])
 
     @property

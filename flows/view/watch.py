@@ -194,7 +194,7 @@ class RunMoment(RunReading):
         )
 
     def library(self) -> Library:
-        """What was learned in this run."""
+        """Return the library that was learned in this run."""
         items = self.watch.parsed(self.outline.seqs(*LESSONS))
         return Library(tuple({item.digest: item.record for item in items}.items()))
 

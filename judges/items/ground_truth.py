@@ -169,7 +169,7 @@ class ComparedTheories:
     def item(
         self, domain: str, problems: tuple[str, ...], people: tuple[str, ...], provenance: str
     ) -> AnchorItem:
-        """What judges are asked, with its truth."""
+        """Make the item that judges see, with its truth."""
         submission = describe(
             self.candidate.theory,
             self.incumbent.theory,
@@ -271,7 +271,7 @@ def _author(family: Family, rng: np.random.Generator, *, machine: bool) -> Theor
 def scored_on(
     laboratory: Laboratory, theory: Theory, trials: Trials, n_draws: int
 ) -> ScoredExperiment:
-    """What a theory with its declared people makes of some answers."""
+    """Score a theory with its declared people on some responses."""
     evidence = laboratory.evidence(theory, [trials], n_draws)[0]
     return ScoredExperiment(
         log_predictive(evidence), evidence.probabilities.mean(axis=0), trials.proportions

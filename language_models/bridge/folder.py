@@ -124,7 +124,7 @@ class QuestionFolder:
 
 
 def read_answer(path: Path, body: Mapping[str, Any]) -> BridgeAnswer:
-    """What a file answers to a request.
+    """Read a file as the answer to a request.
 
     Raises:
         BridgeFolderError: It is too long, or not of the form that the request asks for.

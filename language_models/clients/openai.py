@@ -179,7 +179,7 @@ class OpenAIModel:
             )
 
     async def offered(self) -> list[dict[str, Any]]:
-        """What the server says it has, as it says it; costs nothing.
+        """Return the models that the server lists; costs nothing.
 
         Raises:
             TransientError: No answer came.
@@ -373,7 +373,7 @@ class _FieldRefusedError(Exception):
 
 
 def _said(error: openai.APIStatusError) -> str:
-    """What a server says is wrong: all that it sent, where the package finds no message in it."""
+    """Return a server's error message: all that it sent, where the package finds no message in it."""
     bare = error.message == f"Error code: {error.status_code}" and error.body is not None
     return f"{error.message} - {error.response.text}" if bare else error.message
 

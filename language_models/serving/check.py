@@ -136,7 +136,7 @@ async def check(
 
 
 def judge_probe(probe: ServerProbe) -> list[ServingFinding]:
-    """What the first request has shown of a server."""
+    """State what the first request has shown of a server."""
     enforced: dict[bool | None, tuple[State, str]] = {
         True: ("works", "an answer has the form of a schema against a prompt that wants prose"),
         False: ("partly", "the prompt states the form of answers, which are checked"),
@@ -213,7 +213,7 @@ def judge_tools(shape: PromptShape, completion: ModelCompletion) -> ServingFindi
 
 
 def wrong_arguments(offer: ToolOffer, arguments: str) -> str:
-    """What is wrong with the names of a tool's arguments; empty if nothing is."""
+    """Explain what is wrong with the names of a tool's arguments; empty if nothing is."""
     try:
         given = json.loads(arguments)
     except ValueError:
@@ -372,7 +372,7 @@ _WORD_SCHEMA: dict[str, Any] = {
 async def _limits(
     model: OpenAIModel, settings: ModelSettings, client: httpx.AsyncClient, context: int | None
 ) -> list[ServingFinding]:
-    """What becomes of a prompt that is longer than the context, and whether the server counts its work."""
+    """Find what becomes of a prompt longer than the context, and whether the server counts its work."""
     request = ModelRequest(messages=(), sampling=TokenSampling(temperature=0.0, max_tokens=64))
     found = []
     if context is not None and context <= MOST_OVERFLOWN:

@@ -182,7 +182,7 @@ def _lines(flags: Mapping[str, str | tuple[str, ...] | None]) -> dict[str, str |
 
 
 def settings_of(profile: ServingProfile) -> ModelSettings:
-    """How a study asks for the model that a profile serves."""
+    """Return the settings by which a study uses the model that a profile serves."""
     return ModelSettings(
         name=profile.name or profile.asked_name,
         model=profile.asked_name,

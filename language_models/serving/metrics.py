@@ -52,7 +52,7 @@ class ServerMetrics:
         return {value: self.total(name, **{label: value}) for value in values}
 
     def since(self, earlier: ServerMetrics) -> ServerMetrics:
-        """What was counted after ``earlier``; gauges lose their meaning."""
+        """Return what was counted after ``earlier``; gauges lose their meaning."""
         return ServerMetrics(
             {key: value - earlier.samples.get(key, 0.0) for key, value in self.samples.items()}
         )

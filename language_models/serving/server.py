@@ -144,7 +144,7 @@ class ModelServer:
 
     @property
     def said(self) -> str:
-        """What this process wrote to its log."""
+        """Text that this process wrote to its log."""
         with self.log.open("rb") as file:
             file.seek(self._begin)
             return file.read().decode("utf-8", "replace")

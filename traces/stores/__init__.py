@@ -20,7 +20,7 @@ ADDRESS_SUFFIX: Final = ".url"
 
 
 def located(path: Path) -> Path:
-    """What stands for a journal or for artifacts: ``path``, or the file beside it that holds an address, if any."""
+    """Return what stands for a journal or artifacts: ``path``, or the file beside it that holds an address, if any."""
     address = path.with_suffix(ADDRESS_SUFFIX)
     return address if address.is_file() else path
 

@@ -166,7 +166,7 @@ class PostgresStore:
             raise
 
     def meta(self) -> dict[str, str]:
-        """What was given to `create`, and the format."""
+        """Return what was given to `create`, and the format."""
         return dict(self._read("SELECT name, value FROM lakatos.meta WHERE run = %s"))
 
     def append(self, row: EventRow) -> None:
@@ -349,7 +349,7 @@ class PostgresStore:
         work: Callable[["psycopg.Connection[Any]"], T],
         again: Callable[["psycopg.Connection[Any]"], T],
     ) -> T:
-        """What ``work`` returns or, as long as the connection is lost meanwhile, ``again`` by a new connection."""
+        """Return the result of ``work`` or, if the connection is lost meanwhile, of ``again`` by a new connection."""
         import psycopg
 
         assert self._connection is not None

@@ -209,7 +209,7 @@ class SqliteStore:
         check_format(self.meta(), self.path)
 
     def meta(self) -> dict[str, str]:
-        """What was given to `create`, and the format."""
+        """Return what was given to `create`, and the format."""
         return dict(self._read("SELECT name, value FROM meta"))
 
     def append(self, row: EventRow) -> None:
@@ -466,6 +466,6 @@ class ApartReader:
 
 
 def _mark(path: Path) -> tuple[int, int, int]:
-    """What changes when somebody writes a file."""
+    """Return what changes when another program writes a file."""
     found = path.stat()
     return found.st_mtime_ns, found.st_size, found.st_ino

@@ -48,7 +48,7 @@ class EventStore(Protocol):
         """
 
     def meta(self) -> dict[str, str]:
-        """What was given to `create`."""
+        """Return what was given to `create`."""
 
     def append(self, row: EventRow) -> None:
         """Store ``row`` durably, whole or not at all."""
@@ -82,7 +82,7 @@ class EventStore(Protocol):
         """The number of the last attempt that was begun for a step; 0 if none was."""
 
     def problem(self) -> str | None:
-        """What is wrong with the store itself, aside from its rows; None if nothing is."""
+        """Explain what is wrong with the store itself, aside from its rows; None if nothing is."""
 
     def close(self) -> None:
         """Release the store and its lock."""

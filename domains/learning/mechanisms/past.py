@@ -237,7 +237,7 @@ def _meaning(memory: str) -> str:
 
 
 def _remembered(memory: str) -> Wording:
-    """What a pull after a certain course of the last two picks does."""
+    """Make the wording of what a pull after a certain course of the last two picks does."""
     last, place, before = memory.split("_")
     now, then = ("a rewarded" if what == "won" else "an unrewarded" for what in (last, before))
     course = f"{now} choice that followed {then} one of the {place} option"

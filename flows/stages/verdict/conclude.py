@@ -112,7 +112,7 @@ async def tell_theories(run: Run) -> Recorded[TheoriesTold]:
 
 @task(name="measure_completeness")
 async def measure_completeness(run: Run) -> Recorded[CompletenessMeasured] | None:
-    """How much of what generic learners predict each rival predicts, and every published theory of the domain.
+    """Measure how much of what generic learners predict each rival and published theory of the domain predicts.
 
     All of them learn from the same open responses and predict the same others: sealed ones, or parts left out in turn.
 
@@ -139,7 +139,7 @@ async def measure_completeness(run: Run) -> Recorded[CompletenessMeasured] | Non
 
 @task(name="compare_truth")
 async def compare_truth(run: Run) -> Recorded[TruthCompared] | None:
-    """How close the leader and the published theories came to the hidden rule, over all trials of the space."""
+    """Measure how close the leader and the published theories came to the hidden rule, over all trials of the space."""
     hidden = run.hidden
     if hidden is None:
         return None
