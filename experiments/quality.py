@@ -93,7 +93,7 @@ class RepeatedParticipation:
         return "Where a person took part more than once, only the first time counts."
 
     def decide(self, answers: PersonAnswers, earlier: Collection[str]) -> float | None:
-        """Count how often the person took part before."""
+        """Count how often the person took part before; None if never."""
         return float(n) if (n := sum(person == answers.person for person in earlier)) else None
 
 

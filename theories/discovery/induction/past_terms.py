@@ -388,7 +388,7 @@ def _kept_marks(score: OptionScore, levels: Sequence[float]) -> Iterator[KeptFor
 
 
 def _kept_tallies(score: OptionScore, divided: Sequence[tuple[float, ...]]) -> Iterator[KeptForm]:
-    """Count how often options of either one's class were taken, for some divisions of the score into classes."""
+    """Yield leads by how often options of either one's class were taken, for some divisions into classes."""
     for number, cuts in enumerate(divided):
         at = ", ".join(f"{cut:g}" for cut in cuts)
         own = f"classes({{0}}, [{at}], xp)"

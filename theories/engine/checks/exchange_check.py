@@ -161,7 +161,7 @@ def _first_change(
 ) -> tuple[str, list[Array]]:
     """Return what people do instead, in words and as ``(n_people, n_rows, n_options)`` probabilities.
 
-    Of the first part in its place that changes anything, or of the last that was tried.
+    They are those with the first part in its place that changes anything, or with the last that was tried.
     """
     found = "", list(whole)
     for words, composition in exchange.others:
@@ -199,7 +199,7 @@ def _largest(changes: Sequence[Array]) -> float:
 def _tried(
     clause: StatedClause, other: str, whole: Sequence[Array], instead: Sequence[Array]
 ) -> TriedClause:
-    """Describe what the exchange of a part for another one, given in words, shows about one of its clauses."""
+    """Test one clause of a part by the exchange of the part for another one, given in words."""
     changes = _changes(whole, instead)
     size = _largest(changes)
     typical = float(np.mean([np.abs(change).mean() for change in changes]))

@@ -204,7 +204,7 @@ def find_duplicate(
 
 
 def _dependences(theory: Theory) -> set[tuple[str, str]]:
-    """Return the attributes of people that move a parameter of a theory, each with the parameter."""
+    """Return the attributes, each with its group, on which parameters of a theory depend."""
     return {
         (one.attribute, one.group) for prior in theory.priors.values() for one in prior.depends_on
     }
