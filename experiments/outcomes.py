@@ -125,7 +125,7 @@ class OutcomeSchedules:
     rows: NDArray[np.int64]
     """``(n_people, n_trials)`` row of ``stimuli`` that stands for each trial of the file."""
     note: str = ""
-    """How unknown outcomes were estimated; empty where the schedule is known."""
+    """Note on how unknown outcomes were estimated; empty where the schedule is known."""
 
     def order(self, trials: NDArray[np.int64]) -> NDArray[np.int64]:
         """``(n_people, n_steps)`` rows of ``stimuli`` for each person's trials."""

@@ -143,7 +143,7 @@ class PlanWords:
     existing: str
     """Whether there are data of this experiment already."""
     earlier: str
-    """What there was of earlier experiments of the study; empty of the first."""
+    """Responses that there were of earlier experiments of the study; empty for the first."""
     collection: str
     blinding: str
     manner: Sequence[str]

@@ -85,4 +85,4 @@ RULES: Final[StateRules] = {
     TrialsCollected: keep_by("collected", "experiment"),
     SealedOpened: keep_newest("sealed"),
 }
-"""What each record changes."""
+"""Rules of how each record changes the state."""

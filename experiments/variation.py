@@ -29,11 +29,11 @@ class TrialVariation:
     before: Stimuli
     after: Stimuli
     meaning: str
-    """What is done, as a clause: "a rating of the second product is raised"."""
+    """Description of the change, as a clause: "a rating of the second product is raised"."""
     size: Array | None = None
     """``(n_pairs,)`` how large what is changed was before, where claims may speak of what lies beyond a size."""
     size_meaning: str = ""
-    """What ``size`` is, with its unit."""
+    """Meaning of ``size``, with its unit."""
 
 
 @runtime_checkable

@@ -24,7 +24,7 @@ class Result:
     """
 
     notes: tuple[str, ...] = ()
-    """What was excluded or assumed on the way; commands print it to the standard error."""
+    """Notes on what was excluded or assumed on the way; commands print them to the standard error."""
     exit_status: int = 0
     """Status with which a command ends that came to this."""
 

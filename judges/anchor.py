@@ -27,7 +27,7 @@ MAY: Mapping[Part, tuple[Purpose, ...]] = {
     "confirm": ("gate",),
     "vault": ("report",),
 }
-"""What each part may be read for."""
+"""Purposes for which each part may be read."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class AnchorItem:
     """One comparison of two theories that data have settled."""
 
     submission: JudgeSubmission
-    """What a judge sees."""
+    """Submission that a judge sees."""
     label: bool
     """Whether the next data favoured the candidate."""
     strata: Mapping[str, str]
@@ -45,7 +45,7 @@ class AnchorItem:
     people: tuple[str, ...]
     """Groups of people behind it; two parts share none."""
     provenance: str
-    """How the label is known."""
+    """Source of the label."""
 
     def __post_init__(self) -> None:
         where = f"the anchor item on {self.submission.candidate[:8]} against {self.submission.incumbent[:8]}"
@@ -141,7 +141,7 @@ class AnchorSet:
 
     parts: Mapping[Part, tuple[AnchorItem, ...]]
     hard_cases: tuple[AnchorItem, ...] = ()
-    """What fooled an incumbent; read together with dev only."""
+    """Items that misled an incumbent; read together with dev only."""
 
     @cached_property
     def digest(self) -> Digest:

@@ -19,7 +19,7 @@ VERIFY, QUIT = "verify", "quit"
 WORTH, COST = 100.0, 50.0
 """Worth of a better theory, and cost of recruiting people for a candidate: at even odds recruiting just pays."""
 EARLIER = ("family", "critics", "heard", "mends", "breaks", "tables", "n_lost", "n_won", "values")
-"""What decisions of earlier versions rested on besides."""
+"""Fields on which decisions of earlier versions rested besides."""
 
 
 class CandidateDecided(Record):

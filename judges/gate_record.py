@@ -19,7 +19,7 @@ class GateSettings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     test: Test = "exact"
-    """What is gained: right answers, or Brier score (``loss``). Right answers to items that share nothing are tested
+    """Measure of gain: right answers, or Brier score (``loss``). Right answers to items that share nothing are tested
     exactly; everything else by betting on units, the items that share a problem or a person."""
     floor: float = 0.02
     """Least observed gain of an item: share of right answers, or Brier score."""

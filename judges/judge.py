@@ -35,7 +35,8 @@ class JudgeSubmission:
     features: Mapping[str, float] = field(default_factory=dict)
     """Further numbers by name; those that every submission of the loop has are listed in `judges.feature.FEATURES`."""
     texts: Mapping[str, str] = field(default_factory=dict)
-    """What a judge that reads may see, by name: the two claims, for example. Nothing that tells who wrote them."""
+    """Texts that a judge that reads may see, by name: the two claims, for example. Nothing that reveals who wrote
+    them."""
 
     def to_json(self) -> dict[str, Any]:
         """Write the submission as plain values, for artifacts."""

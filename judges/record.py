@@ -11,7 +11,7 @@ from lakatos.traces.record import Record
 Part = Literal["dev", "confirm", "vault"]
 Purpose = Literal["breed", "gate", "report"]
 SHARES: Mapping[Part, float] = {"dev": 0.3, "confirm": 0.5, "vault": 0.2}
-"""How an anchor set is divided."""
+"""Shares into which an anchor set is divided."""
 
 
 class AnchorTaken(Record):

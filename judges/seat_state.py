@@ -126,4 +126,4 @@ RULES: Final[StateRules] = {
     EpochCommitted: _commit,
     EpochRefilled: _advance_and_keep("refilled"),
 }
-"""What each record changes."""
+"""Rules of how each record changes the state."""

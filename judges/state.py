@@ -46,4 +46,4 @@ RULES: Final[StateRules] = {
     CandidateDecided: keep_by("decided", "candidate"),
     EpochCommitted: _forget_displaced,
 }
-"""What each record changes."""
+"""Rules of how each record changes the state."""

@@ -33,7 +33,7 @@ from lakatos.traces.step import StepContext, Trace
 
 STEP: Final = "ask"
 TRY: Final = SpentAmount(requests=1)
-"""What a try takes that was turned down."""
+"""Cost of a try that was turned down."""
 _SHOWN: Final = 300
 _SEEDS: Final = 2**31
 

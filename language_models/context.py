@@ -26,7 +26,7 @@ Count = Callable[[str], int]
 """Tokens of a text."""
 
 TOKENS_PER_MESSAGE: Final = 8
-"""What a chat template adds around a message."""
+"""Tokens that a chat template adds around a message."""
 SENTENCE_TOKENS: Final = 60
 """Room for what becomes of one old result: one or two sentences."""
 NOTES_SHARE: Final = 0.25
@@ -61,7 +61,8 @@ class ContextEntry(FrozenPart):
     """One thing in a context."""
 
     kind: Literal["task", "data", "answer", "result", "note"]
-    """What the laboratory asks; data to read; the model's own turn; what a tool gave; what was compacted."""
+    """Kind of the entry: the laboratory's task; data to read; the model's own turn; a tool's result; what was
+    compacted."""
     text: str
     source: str = ""
     """Origin of data and results."""

@@ -75,10 +75,9 @@ _CALL_ID: Final = re.compile(r"call(\d{2,})\d{3}")
 Outcome = Literal[
     "answered", "blocked", "truncated", "empty", "refused", "looping", "no_answer", "out_of_budget"
 ]
-"""What a conversation came to. "blocked": the answer breaks a rule, after one correction too; "truncated": cut at the
+"""Outcome of a conversation. "blocked": the answer breaks a rule, after one correction too; "truncated": cut at the
 limit of tokens, which says nothing about the idea; "looping": round after round nothing it calls can be done;
-"no_answer": it wanted tools to the last; "out_of_budget": stopped before a completion, can go on from its context.
-"""
+"no_answer": it wanted tools to the last; "out_of_budget": stopped before a completion, can go on from its context."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +90,7 @@ class ToolConversation:
     context: RoleContext
     uses: tuple[ToolUse, ...]
     findings: tuple[QuoteFinding, ...] = ()
-    """What the answer says that no record bears out."""
+    """Statements of the answer that no record supports."""
     compactions: tuple[ContextCompaction, ...] = ()
     reason: str = ""
     """Reason for any outcome but ``answered``."""
@@ -108,7 +107,7 @@ class ConversationSetting:
     compactor: TextCompactor
     rules: tuple[PinnedRule, ...] = ()
     situation: Callable[[], GuardSituation] = GuardSituation
-    """What is spent and confirmed now."""
+    """Function that returns what is spent and confirmed now."""
     exhausted: Callable[[], str] = str
     """Function that states why nothing more may be spent; empty while it may."""
     sampling: TokenSampling = field(default_factory=TokenSampling)

@@ -31,7 +31,7 @@ from lakatos.language_models.fence import visible
 from lakatos.traces.digest import Digest, canonical_json, digest_bytes, digest_of
 
 Effect = Literal["reads", "computes", "writes", "spends", "recruits"]
-"""What a tool does to the world; each tool declares all that apply."""
+"""Effect of a tool on the world; each tool declares all that apply."""
 
 OPEN: Final = "<pinned-rules>"
 CLOSE: Final = "</pinned-rules>"

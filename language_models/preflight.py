@@ -50,7 +50,7 @@ class ReadyModel:
     context_tokens: int | None
     """Longest prompt and answer; None if neither server nor study says."""
     probe: ServerProbe | None = None
-    """What a request has shown; None without one."""
+    """Probe by a request; None without one."""
 
 
 async def preflight(

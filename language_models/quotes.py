@@ -78,7 +78,7 @@ class QuoteFinding(FrozenPart):
     """Something said that the records do not bear out."""
 
     kind: Literal["tool", "argument", "result", "citation"]
-    """What was made up: a call, its arguments, what came of it, or where it stands."""
+    """Invented part: a call, its arguments, its result, or where it stands."""
     said: str
     """The words at fault."""
     problem: str

@@ -84,7 +84,7 @@ class FailedAnswer:
     reason: Reason
     """Reason of the last try."""
     detail: str
-    """What was wrong, for a reader; it quotes nothing that the model wrote but names of fields."""
+    """Description of what was wrong, for a reader; it quotes nothing that the model wrote but names of fields."""
     calls: tuple[Digest, ...]
     reasons: tuple[Reason, ...] = ()
     """Reason of each try."""

@@ -84,7 +84,7 @@ class ToolUse(FrozenPart):
     value: Any = None
     """Exactly what the tool returned."""
     shown: str
-    """What the model was shown: the result within bounds, or why there is none."""
+    """Text that the model was shown: the result within bounds, or why there is none."""
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,7 @@ class TracedTools:
     position: Mapping[str, int | str]
     """Place of the conversation in the campaign: cycle, role, sample number."""
     inputs: Sequence[Digest] = field(default=())
-    """What the conversation was given."""
+    """Inputs of the conversation."""
 
     async def __call__(
         self, position: int, prepared: PreparedCall, work: Callable[[], Awaitable[ToolResult]]

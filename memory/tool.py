@@ -65,7 +65,7 @@ class ValidatedTool:
 
     draft: ToolDraft
     passed: tuple[str, ...]
-    """What was proved, a sentence each."""
+    """Properties that were proved, a sentence each."""
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from lakatos.traces.stores.store import EventRow
 
 APART: Final = "apart"
-"""What a journal's description calls the rules of its bodies, and a row's body the artifact that holds the record."""
+"""Name of the rules of bodies in a journal's description, and of the artifact with the record in a row's body."""
 SALT: Final = "salt"
 """Field in the body of an intent that keeps a reader from finding its inputs by its digest once its row is erased."""
 ERASED: Final = "erased"

@@ -29,7 +29,7 @@ _SCHEMA: Final = (
     "salt TEXT NOT NULL DEFAULT '', UNIQUE (source, batch_key)) STRICT"
 )
 WAIT_S = 30.0
-"""How long another program that uses the file is waited for."""
+"""Seconds that another program that uses the file is waited for."""
 PLACE_FILE: Final = "inbox.place"
 """File that marks the one folder that has the inbox of a run whose journal is elsewhere."""
 _SALT_ADDED: Final = "ALTER TABLE batch ADD COLUMN salt TEXT NOT NULL DEFAULT ''"
@@ -44,7 +44,7 @@ class InboxBatch:
     source: str
     """Name of the source that delivered it."""
     batch_key: str
-    """What the source calls it; a source delivers a key once."""
+    """Key of the batch at its source; a source delivers a key once."""
     payload: bytes
     delivered_utc: str
     salt: str

@@ -47,7 +47,7 @@ class Event:
     position: Mapping[str, int | str]
     """Position of that step: cycle, role, sample number."""
     attempt: int
-    """How often that step was begun, this time included."""
+    """Number of times that step was begun, this time included."""
     inputs: tuple[Digest, ...]
     """Records and artifacts that it was derived from."""
     body: dict[str, Any]

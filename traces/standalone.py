@@ -174,7 +174,8 @@ class QuotedWords(dict[bytes, bytes]):
 
 
 EVENT_TEXT = b'[%b,%%d,"%%b",%%d,%%b,%%b,"%%b","%%b"]' % EVENT_TAG
-"""What `event_hash` is taken of, where the name is quoted already, and the time and both digests need no escapes."""
+"""Bytes of which `event_hash` is computed; the name is quoted already, and the time and both digests need no
+escapes."""
 
 
 def record_digests(records: Iterable[tuple[bytes, bytes, bytes, bytes]]) -> list[bytes]:
@@ -211,7 +212,7 @@ BARE: dict[str, Any] = {
     "time_utc": b"", "kind": b"erased", "name": b"", "position": b"{}", "attempt": 0, "inputs": b"[]",
     "body": b'{"kind":"erased","version":1,"was":""}',
 }  # fmt: skip
-"""What an erasure leaves of a row beside its number, record digest and hashes; its hash stands for the key."""
+"""Content that an erasure leaves of a row beside its number, record digest and hashes; its hash stands for the key."""
 ROWS_ERASED = b"rows_erased"
 """Kind of the record that lists rows of which an erasure leaves this only."""
 TOMBSTONE = b"tombstone"
@@ -381,7 +382,7 @@ class ChainFaultError(Exception):
 _BATCH = 256
 """Rows that are looked at together."""
 _PLAIN = bytes(set(range(256)) - {*range(0x20), *b'"\\'})
-"""What JSON writes as it is."""
+"""Bytes that JSON writes as they are."""
 
 
 def sound(

@@ -35,9 +35,9 @@ from lakatos.traces.validity import Validity
 R = TypeVar("R", bound=Record)
 
 IDENTITY: Final = "identity"
-"""What the journal's meta call the digest of what is studied, from which random numbers follow besides the seed."""
+"""Key in the journal's meta of the digest of what is studied, from which random numbers follow besides the seed."""
 INBOX_PLACE: Final = "inbox"
-"""What the journal's meta call the folder that collects, where the journal is elsewhere; see `traces.inbox`."""
+"""Key in the journal's meta of the folder that collects, where the journal is elsewhere; see `traces.inbox`."""
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,7 @@ HAS_SIGNALS: Final = hasattr(signal, "SIGKILL")
 PROCESS_LOCKS: Final = Path("/proc/locks")
 """File in which Linux lists the locks that are held."""
 _PATIENCE_S: Final = 0.25
-"""How long taking a SQLite lock waits, so that `is_locked`, which holds it for a moment, keeps nobody out."""
+"""Seconds that taking a SQLite lock waits, so that `is_locked`, which holds it for a moment, keeps nobody out."""
 _MOST_NOTE: Final = 32
 
 

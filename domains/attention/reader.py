@@ -85,7 +85,7 @@ CONGRUENCE = {
     "neutral": 0.0, "neut": 0.0, "none": 0.0, "n": 0.0, "0": 0.0, "0.0": 0.0,
 }  # fmt: skip
 BEGINNINGS = (("incong", "incomp", "incons", "inkong"), ("cong", "comp", "cons", "kong"))
-"""What words for a distractor that suggests another answer, and the right one, begin with."""
+"""Beginnings of words for a distractor that suggests another answer, and for one that suggests the right one."""
 
 
 MOST_WRONG_CODES = 0.1

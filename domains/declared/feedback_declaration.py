@@ -58,7 +58,7 @@ class OptionOutcome(TaskSection):
     """What an option pays: one of some amounts by chance, or a list of amounts, step by step."""
 
     amounts: tuple[float, ...] = ()
-    """What it can pay."""
+    """Amounts that it can pay."""
     chances: tuple[float, ...] = ()
     """Probability of each amount; 1 in all."""
     sequence: tuple[float, ...] = ()
@@ -102,7 +102,7 @@ class TaskFeedback(TaskSection):
     shows: Literal["chosen", "all"] = "chosen"
     """Whether participants see the outcome of the chosen option, or of all options."""
     unit: str = Field(min_length=1, max_length=20)
-    """What outcomes count, such as ``points`` or ``€``."""
+    """Unit of outcomes, such as ``points`` or ``€``."""
     steps: int = Field(ge=2, le=MOST_STEPS)
     """Choices of each person."""
     blocks: int = Field(1, ge=1)

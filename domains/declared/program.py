@@ -33,12 +33,12 @@ NEEDED = (
     "name", "options", "sequential", "n_options", "shown", "feedback", "candidates", "space", "check", "admits",
     "probes", "features", "swap_sides", "picture", "describe",
 )  # fmt: skip
-"""What `experiments.task.Domain` asks for."""
+"""Attributes that `experiments.task.Domain` requires."""
 OFFERED = ("sizes", "moves", "variations", "attribute_labels", "attribute_words", "landmarks")
-"""What a domain may have besides."""
+"""Attributes that a domain may have besides."""
 
 READS: Final = "READS"
-"""What a program calls the files that it reads, from its own folder, each with the SHA-256 of what it holds."""
+"""Name in a program of the files that it reads, from its own folder, each with the SHA-256 of what it holds."""
 
 READ_HERE: Final[dict[Digest, Domain]] = {}
 """Domains whose programs this process has read, by the digest of their text."""

@@ -87,7 +87,7 @@ def _guess_glued(names: Sequence[str]) -> dict[str, Any]:
 
 GLUED_AMOUNTS = {"a", "amt", "amount", "m", "mag", "r", "rew", "reward", "v", "val", "value"}
 GLUED_DELAYS = {"d", "del", "delay", "t", "time", "w", "wait"}
-"""What follows ``ss`` and ``ll`` in names that are written as one word."""
+"""Words after ``ss`` and ``ll`` in names that are written as one word."""
 
 
 def _guess_one_side(names: Sequence[str]) -> dict[str, Any]:

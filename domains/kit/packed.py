@@ -17,7 +17,7 @@ MEMBER = "prompts.jsonl"
 MOST_BYTES = 200_000_000
 """Size of the unpacked lines beyond which the file is refused."""
 UNREADABLE = (zipfile.BadZipFile, zlib.error, KeyError, NotImplementedError, RuntimeError, EOFError)
-"""What `zipfile` raises for a file that is damaged, locked, of another kind, or lacks the member."""
+"""Errors of `zipfile` for a file that is damaged, locked, of another kind, or lacks the member."""
 
 
 def packed_lines(path: Path, most_bytes: int = MOST_BYTES) -> Iterator[tuple[int, str]]:

@@ -802,7 +802,7 @@ def _is_right_anew(
 
 
 AT_FIRST = 0.2
-"""How many more responses than by chance may be right at first where the right ones are learned."""
+"""Share by which right responses may exceed chance at first, where the right ones are learned."""
 
 
 def _with_withheld(table: TableSignature) -> Iterator[TableSignature]:

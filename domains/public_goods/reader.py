@@ -491,7 +491,7 @@ INPUTS = {
     "rewarded": ("who was rewarded", "reactions to rewards"),
     "n_rounds": ("how many rounds a game has", "effects of a known end"),
 }
-"""What some theories need: what it says, and what is not considered without it."""
+"""Parts that some theories need: what each shows, and what is not considered without it."""
 SAID_BY = {"deductions": "deduction_effect", "rewards": "reward_effect"}
 """Parts of these that have another name."""
 LAYOUT = StimulusLayout(

@@ -231,7 +231,7 @@ TRIAL_NOUNS = {
     "rewarded": "reward in the last round, in endowments,",
     "ahead": "lead over the others' mean gain, in endowments,",
 }
-"""What conditions on a trial's numbers call them."""
+"""Nouns of a trial's numbers in conditions."""
 
 
 class PublicGoodsDomain(OneShot):

@@ -43,7 +43,7 @@ SHOWN = ("available", "position", "most")
 """Arrays of a step that people see; the others are what would follow."""
 HIDDEN = ("luck", "burst_chance")
 SEEN = ("pumps", "balloons", "made", "bursts", "last_burst")
-"""What people have seen before a step, which depends on what they did."""
+"""Arrays of what people have seen before a step, which depends on what they did."""
 FULLEST = 100.0
 """Width of the picture of a balloon that has the largest number of pumps."""
 

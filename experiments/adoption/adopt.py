@@ -167,9 +167,9 @@ class AdoptedAnswers:
     left_out: LeftOutTable = field(default_factory=LeftOutTable)
     """Rows that are not read, by kind."""
     closed: Mapping[str, str] = field(default_factory=dict)
-    """What the file does not show, so that theories that need it cannot be tested, by its name; and why."""
+    """Inputs that the file does not show, so that theories that need them cannot be tested, by name; and why."""
     first_option: str = ""
-    """What the first option is in every trial, where that is one thing."""
+    """Description of the first option in every trial, where that is one thing."""
     time_window: tuple[float, float] | None = None
     """Seconds between which responses count, where the mapping says or asks for them."""
     read_back: tuple[str, ...] = ()

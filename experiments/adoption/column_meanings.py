@@ -94,7 +94,7 @@ class ColumnSummary:
 
     name: str
     meaning: str
-    """What it seems to be; empty where nothing suggests itself."""
+    """Meaning that it seems to have; empty where nothing suggests itself."""
     n_missing: int
     n_distinct: int
     numeric: bool

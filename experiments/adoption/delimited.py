@@ -41,7 +41,7 @@ MARKS = {
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
-"""What a file may begin with that tells its encoding; longer marks first, where one begins another."""
+"""Marks with which a file may begin that show its encoding; longer ones first, where one begins another."""
 WIDE = {"utf-16", "utf-16-le", "utf-16-be", "utf-32"}
 """Encodings in which bytes that are zero belong to letters."""
 

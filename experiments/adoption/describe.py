@@ -134,9 +134,9 @@ class TableDescription:
     facts: tuple[str, ...]
     """People, repeated trials, response times, conditions."""
     odd: tuple[str, ...]
-    """What somebody should look at."""
+    """Oddities that the user should look at."""
     doubts: tuple[str, ...] = ()
-    """What may be read in two ways, with the option for each."""
+    """Readings that are open, with the option for each."""
     beyond_grid: tuple[str, ...] = ()
     """Likewise: what the outcomes of the domain cannot show, as far as columns mean what they seem to mean."""
     source: AnswerTable | None = field(default=None, repr=False, compare=False)

@@ -29,7 +29,7 @@ FUNCTIONS: Mapping[str, tuple[int, Callable[..., Any]]] = {
     "min": (2, np.minimum),
     "round": (1, np.round),
 }
-"""How many values each function takes, and what it does."""
+"""Number of values that each function takes, and the function."""
 COLUMN_BY_CELL = re.compile(r"(?P<before>[^{}]*)\{(?P<by>[^{}]+)\}(?P<after>[^{}]*)")
 LONGEST = 200
 """Letters of an expression."""

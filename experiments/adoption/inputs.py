@@ -30,7 +30,7 @@ NOT_CONSIDERED = {
     SIDES: "effects of the options' positions",
     ORDER: "effects of earlier trials",
 }
-"""What cannot be tested without each, in words; kinds of tasks have more, see `StimulusLayout.inputs`."""
+"""Effects that cannot be tested without each, in words; kinds of tasks have more, see `StimulusLayout.inputs`."""
 ROW_ORDER = "row_order"
 """Accepted by a user whose rows stand in the order of the trials, although no column says so."""
 BY_MEANING = {
@@ -60,13 +60,13 @@ class Confound:
     """Two properties of trials of which one tells the other in every trial."""
 
     fact: str
-    """What is so in every trial."""
+    """Fact that holds in every trial."""
     so: str
-    """What therefore cannot be told."""
+    """Conclusion that therefore cannot be drawn."""
     closes: str = ""
     """The input that therefore tells nothing, `SIDES` or `ORDER`."""
     first_option: str = ""
-    """What the first option always is, in words."""
+    """Description of the first option, where it is always the same."""
 
 
 @dataclass(frozen=True)
@@ -76,9 +76,9 @@ class MissingInputs:
     reasons: Mapping[str, str]
     """Reasons by the name of the input."""
     notes: tuple[str, ...] = ()
-    """What goes together, what was assumed, and what is not considered, in words."""
+    """Notes on what goes together, what was assumed, and what is not considered."""
     first_option: str = ""
-    """What the first option is in every trial, where that is one thing."""
+    """Description of the first option in every trial, where that is one thing."""
     confounds: tuple[str, ...] = ()
     """Those of the notes that state what goes together."""
 

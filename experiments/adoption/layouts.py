@@ -38,9 +38,9 @@ class NeededParts:
     parts: tuple[str, ...]
     """One of them is enough."""
     words: str
-    """What they say, as in "which key was right"."""
+    """Meaning in words, as in "which key was right"."""
     told_by_it: str
-    """What is not considered where none is there, in words."""
+    """Theories or effects that are not considered where none is there, in words."""
 
 
 @dataclass(frozen=True)
@@ -63,9 +63,9 @@ class Reading:
     missing: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Keys of the mapping, where they are recognised too."""
     notes: tuple[str, ...] = ()
-    """What is assumed, for the user to check."""
+    """Assumptions, for the user to check."""
     questions: tuple[str, ...] = ()
-    """What values leave open, with the readings that there are and the option for each."""
+    """Questions that values leave open, with the readings that there are and the option for each."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class StimulusLayout:
     """A domain's trials as columns."""
 
     parts: Mapping[str, str]
-    """What each part is, for people to read."""
+    """Meaning of each part, for people to read."""
     needed: tuple[str, ...]
     """Parts without which there is no trial."""
     build: Callable[[Mapping[str, Array]], Stimuli] | None
@@ -89,9 +89,9 @@ class StimulusLayout:
     guess_cells: Callable[[pd.DataFrame], dict[str, Any]] | None = None
     """Used in place of ``guess`` where cells tell more than names."""
     recognise: Callable[[Any], Reading | None] | None = None
-    """What a `TableSignature` is recognised as, by its values; None where it holds no such trials."""
+    """Function that recognises a `TableSignature` by its values; None where it holds no such trials."""
     kind: str = ""
-    """What trials of this kind are, in a few words."""
+    """Description of trials of this kind in a few words."""
     guess_rank: int | None = None
     """Kinds of tasks are guessed in the order of these numbers; None: only where a user names the task."""
     from_rows: Callable[..., tuple[Stimuli, Array, Array, Array]] | None = None

@@ -77,7 +77,7 @@ CLOSE = 0.5
 """Correlation of an estimate with what is estimated."""
 FEWEST_GIFTS = 6
 NOT_READ = "the file is not read"
-"""How messages end where nothing can be done."""
+"""End of messages where nothing can be done."""
 
 
 def own_task_in_words(table: TableSignature, fewest_options: int = 3) -> str:

@@ -41,7 +41,7 @@ FIRST_PLACE = {"left", "l", "top", "upper", "up", "first"}
 SECOND_PLACE = {"right", "r", "bottom", "lower", "down", "second"}
 """Words in names of columns."""
 CLEARER = 2.0
-"""How much more clearly one meaning of responses follows what options offer than the other one."""
+"""Factor by which one meaning of responses follows what options offer more clearly than the other one."""
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ MISSING: Final = (
     "If the language model refuses, or its response cannot be read in two attempts, the response is missing. Missing "
     "responses are recorded with the reason, left out, and not imputed."
 )
-"""What becomes of them, for the preregistration."""
+"""Treatment of missing responses, for the preregistration."""
 MISSING_IN_SCHEDULE: Final = (
     "A session ends at its first missing response, because later steps depend on it."
 )

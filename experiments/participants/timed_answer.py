@@ -19,7 +19,7 @@ from lakatos.experiments.task import Domain, Stimuli
 
 Array = NDArray[Any]
 OffGrid = Literal["left_out", "nearest_bin"]
-"""What becomes of a response that is faster than the grid's first bin or slower than its last one."""
+"""Treatment of a response that is faster than the grid's first bin or slower than its last one."""
 RIGHT, WRONG = 0, 1
 """Places of the options of such a task's scale."""
 

@@ -22,7 +22,7 @@ class ChosenTrials:
 
     stimuli: Stimuli
     information: tuple[float, ...]
-    """What each was expected to add, in nats; NaN for trials drawn at random."""
+    """Expected gain of each trial, in nats; NaN for trials drawn at random."""
     random: tuple[int, ...]
     """Places of the trials drawn at random."""
 

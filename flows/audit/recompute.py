@@ -457,7 +457,7 @@ _BY_KIND: tuple[tuple[Any, Callable[[Any, Any, str, float], str | _Parts]], ...]
     (list | tuple, _of_sequences),
     (float | int, _of_numbers),
 )
-"""How two values of a kind are compared: what differs, or the parts that are compared in turn."""
+"""Functions that compare two values of a kind: they return what differs, or parts to compare in turn."""
 
 
 def _few(names: set[str]) -> str:

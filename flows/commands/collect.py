@@ -198,7 +198,7 @@ def _print_links(console: Console, links: dict[str, str]) -> None:
 
 
 PROLIFIC = "PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}"
-"""What Prolific puts in place of these words is the identifier of a person, a study and a submission."""
+"""Words in place of which Prolific puts the identifier of a person, a study and a submission."""
 
 
 def collect(

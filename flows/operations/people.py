@@ -76,7 +76,7 @@ class ImportedAnswers(Result):
     without_outcome: dict[str, int]
     """Further responses that are no outcome of the task, by why: a key too early or too late, or none at all."""
     notes: tuple[str, ...] = ()
-    """What had to be assumed in reading the file."""
+    """Assumptions made in reading the file."""
 
     def lines(self) -> Iterator[Shown]:
         """Yield how the file was read, responses and participants of each experiment, and what does not count."""

@@ -65,7 +65,7 @@ class TransferMeasured(TransferScores):
     people: dict[str, tuple[float, float]]
     """Its population, as in `TheoryFitted`; empty for the declared ranges."""
     doubts: dict[str, float] = Field(default_factory=dict)
-    """How uncertain these people's spreads are, as in `TheoryFitted`."""
+    """Uncertainty of the spreads of these people, as in `TheoryFitted`."""
     pooled: bool
     """Whether these were learned where people could not be told apart."""
     domain: str

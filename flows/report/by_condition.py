@@ -44,7 +44,7 @@ class ConditionsFound:
     """All conditions of a run."""
 
     what: str
-    """What is averaged, in words."""
+    """Quantity that is averaged, in words."""
     theories: tuple[Digest, ...]
     conditions: tuple[ConditionFound, ...]
     figure: Markup

@@ -46,7 +46,7 @@ class FamilyRow:
     line: bool
     """Whether the leader descends from it."""
     how: str
-    """How it came about, or why it was refused."""
+    """Origin of the theory, or the reason why it was refused."""
     parents: tuple[Digest, ...]
     """Those of its parents that are in the tree."""
 

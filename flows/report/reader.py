@@ -52,7 +52,7 @@ from lakatos.traces.wording import in_a_list, plural
 
 Array = NDArray[np.float64]
 UNREADABLE = (TraceError, AssertionError, ValueError, KeyError, TypeError)
-"""What reading a damaged or a newer journal can raise; a page then says so and shows the rest."""
+"""Errors that reading a damaged or a newer journal can raise; a page then states this and shows the rest."""
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,7 @@ class ModelUtterance:
     record: RoleAnswered
     about: str
     became: tuple[tuple[bool, str], ...]
-    """What came of each part: whether it was let through, and in words."""
+    """Result of each part: whether it was let through, and in words."""
     text: str
     """The answer; empty where there is none."""
     looked: MatterInvestigated | None

@@ -70,12 +70,12 @@ class SupportingTrial:
     trial: int
     """Number of the trial, counted from 1."""
     shown: str
-    """What people saw."""
+    """Trial as people saw it."""
     n_answers: int
     share: float
     """Share of the last option among the responses."""
     leader: float
-    """What the leader had said of it."""
+    """Share that the leader had predicted."""
     rival: float
     nats: float
     """Nats by which these responses favour the leader, at the mean probabilities."""

@@ -98,7 +98,7 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
                 "effects_learned",
                 "truth_compared", "fold_finished"),
 }  # fmt: skip
-"""What kinds of records are about, for their colour."""
+"""Groups of kinds of records by their subject, for their colour."""
 GROUP_OF: Final = {kind: group for group, kinds in GROUPS.items() for kind in kinds}
 TELLING: Final = (
     "text",
@@ -394,4 +394,4 @@ _SENTENCES: Mapping[str, Callable[[Body, RecordWords], str]] = {
         f"{plural(sum(last - first + 1 for first, last in body['rows']), 'event')} erased, with their names and times"
     ),
 }
-"""What a record of each kind says, in a line."""
+"""Functions that describe a record of each kind in a line."""

@@ -50,7 +50,7 @@ class CycleCase:
     study: Exhibit
     file: Exhibit
     background: tuple[Exhibit, ...]
-    """How theories stand, what the leader gets wrong, and the people."""
+    """Standing of theories, errors of the leader, and the people."""
     evidence: tuple[Exhibit, ...]
     """Every trial with answers and predictions, first the most telling trials of the latest experiment."""
     inputs: tuple[Digest, ...]

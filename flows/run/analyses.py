@@ -78,7 +78,7 @@ class AnalysisNote:
     begun_utc: str
     has_verdict: bool
     n_opened: int
-    """How often sealed responses were opened."""
+    """Number of times that sealed responses were opened."""
     units: tuple[Unit, ...]
 
     @property

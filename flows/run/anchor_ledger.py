@@ -36,7 +36,7 @@ from lakatos.traces.step import JOURNAL_FILE, Trace
 SUFFIX: Final = ".ledger"
 """Suffix of a ledger's folder, after the name of the anchor file."""
 PATIENCE_S: Final = 60.0
-"""How long a campaign waits for another one that writes the ledger."""
+"""Seconds that a campaign waits for another one that writes the ledger."""
 TYPES: Final[Mapping[str, type[Record]]] = {
     "level_drawn": LevelDrawn,
     "anchor_exposed": LabelsExposed,

@@ -43,7 +43,7 @@ LEAST_S: Final = 0.5
 CHUNKS_PER_WORKER: Final = 4
 """So that the last chunk is not waited for long."""
 WORKERLESS_S: Final = 180.0
-"""How long a cluster without any worker is waited for."""
+"""Seconds that a cluster without any worker is waited for."""
 
 
 class ClusterError(FlowError):

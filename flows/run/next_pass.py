@@ -50,7 +50,7 @@ class PendingWork:
     last_batch: int
     """Number of the newest of them; 0 without one."""
     ended: Ended | None
-    """How the last pass ended, if nothing was written since; None where a pass is unfinished."""
+    """End of the last pass, if nothing was written since; None where a pass is unfinished."""
     text: str
     """Last message of that pass: the verdict, or what it waits for."""
 

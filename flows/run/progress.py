@@ -62,7 +62,7 @@ class ProgressEvent:
     names: tuple[str, ...] = ()
     """The rivals that the next experiment is to tell apart."""
     rows: tuple[LeaderRow, ...] = ()
-    """How the rivals stand, the best first."""
+    """Standing of the rivals, the best first."""
 
 
 ProgressSink = Callable[[ProgressEvent], None]

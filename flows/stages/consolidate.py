@@ -37,7 +37,7 @@ from lakatos.traces.digest import Digest, canonical_json, digest_of
 from lakatos.traces.step import Recorded, StepContext
 
 FAILED = re.compile(r"([\w-]+): failed: .*?the tool [\w-]+ failed \((\w+)\)", re.DOTALL)
-"""How a conversation tells of a learned tool that failed; see `memory.use.LearnedTool`."""
+"""Pattern by which a conversation reports a learned tool that failed; see `memory.use.LearnedTool`."""
 
 
 @task(name="consolidate")

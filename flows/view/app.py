@@ -78,7 +78,7 @@ class ViewAccess:
     names: frozenset[str] = frozenset()
     """Names by which the server may be asked, beside addresses in numbers and ``localhost``."""
     cookie: str = field(default_factory=lambda: secrets.token_urlsafe(32))
-    """What a browser holds that has shown the token; made anew with every start."""
+    """Value of the cookie of a browser that has shown the token; made anew with every start."""
 
     def __post_init__(self) -> None:
         if self.token and len(self.token) < LEAST_TOKEN:

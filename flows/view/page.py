@@ -27,7 +27,7 @@ from lakatos.traces.digest import Digest
 
 FIRST_PICTURES: Final = 6
 STILL_S: Final = 120.0
-"""What a pass said holds for so long after it, while it records what the stage brings forth."""
+"""Seconds for which a pass's message holds, while the pass records the results of the stage."""
 
 
 # --- all pages ------------------------------------------------------------------------------------------------------

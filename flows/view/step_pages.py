@@ -65,9 +65,9 @@ class TheoryStep:
     siblings: tuple[tuple[Digest, str], ...]
     """Others made from the same forerunner in the same cycle, with what became of them."""
     seen: ScoreEstimate | None
-    """What it gained on the responses it was made from, nats per choice."""
+    """Gain on the responses it was made from, nats per choice."""
     new: ScoreEstimate | None
-    """What it gained on responses that came later."""
+    """Gain on responses that came later."""
     errors: tuple[float, float] | None
     """Mean squared error of shares on all trials, before and after."""
     worst: tuple[WrongTrial, ...]

@@ -231,7 +231,7 @@ class RunWatch:
     """Name of the run in addresses."""
     folder: Path
     faults: list[str] = field(default_factory=list)
-    """What could not be read."""
+    """Parts that could not be read."""
     validity: Validity | None = None
     """None while nothing was ever erased, so that everything holds."""
 

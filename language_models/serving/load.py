@@ -30,7 +30,7 @@ class TimedCall:
     n_prompt_tokens: int
     n_cached_tokens: int
     error: str = ""
-    """What the server said instead of answering."""
+    """Error that the server sent instead of an answer."""
 
 
 def http_client(settings: ModelSettings, n_connections: int = 128) -> httpx.AsyncClient:

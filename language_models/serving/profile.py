@@ -74,7 +74,7 @@ class ServingProfile(ProfileSection):
     model: str
     """Folder, relative to the profile when it starts with `.` or `/`, or a name on the hub."""
     served_name: str = ""
-    """What requests call the model; `model` by default."""
+    """Name of the model in requests; `model` by default."""
     revision: str | None = None
     """Commit of a model on the hub. A branch can move and is refused, for the same name would mean another model."""
     weights: Literal["auto", "dummy"] = "auto"
@@ -91,13 +91,13 @@ class ServingProfile(ProfileSection):
     structured_output: Literal["auto", "xgrammar", "guidance", "outlines", "lm-format-enforcer"] = (
         "xgrammar"
     )
-    """What makes answers keep to a schema."""
+    """Backend that makes answers keep to a schema."""
     prefix_caching: bool = True
     """Keep the work on beginnings of prompts that come again."""
     tool_parser: str | None = None
-    """How tool calls are read from the model's text; without one the server refuses tools."""
+    """Parser of tool calls in the model's text; without one the server refuses tools."""
     reasoning_parser: str | None = None
-    """How a model's reasoning is told from its answer."""
+    """Parser that separates a model's reasoning from its answer."""
     chat_template: str | None = None
     """File, relative to the profile; the model's own by default."""
     chat_template_arguments: dict[str, bool | int | str] = {}

@@ -45,7 +45,7 @@ STAGES: Final = (
     (re.compile(r"init engine .* took ([\d.]+) s"), "engine ready after {0} s"),
     (re.compile(r"Application startup complete"), "listening"),
 )
-"""What lines of vLLM's log mean, in the order in which they come."""
+"""Meanings of lines of vLLM's log, in the order in which they come."""
 
 CAUSES: Final = (
     (
@@ -90,7 +90,7 @@ CAUSES: Final = (
         "vLLM on CPUs cannot serve a model with attention heads of this width",
     ),
 )
-"""What lines in the log of a server that died mean, and what to do."""
+"""Meanings of lines in the log of a server that died, and what to do."""
 
 
 @dataclass(frozen=True)

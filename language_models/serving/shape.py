@@ -22,11 +22,12 @@ class PromptShape:
     role: str
     request: ModelRequest
     answer: type[BaseModel] | None = None
-    """What the content must parse as; the request carries its schema."""
+    """Type as which the content must parse; the request carries its schema."""
     share: float = 1.0
     """Share of the study's calls that look like this, in any unit."""
     follows: Callable[[Any], str] | None = None
-    """What keeps an answer of the right form from being used; empty for nothing. None where the form is all."""
+    """Function that explains why an answer of the right form cannot be used; empty if it can. None where the form is
+    all."""
 
 
 class _Answer(BaseModel):

@@ -35,7 +35,8 @@ class StudyTerms:
     n_rivals: int
     """Theories that an experiment is to tell apart, at most."""
     closed: frozenset[str] = frozenset()
-    """What the responses do not show, so that theories that need it are not considered; see `Mechanism.needs`."""
+    """Inputs that the responses do not show, so that theories that need them are not considered; see
+    `Mechanism.needs`."""
 
     @property
     def n_people(self) -> int:

@@ -95,7 +95,7 @@ class Laboratory:
         self._sandboxes: list[Sandbox] = []
         self._guard = threading.Lock()
         self._of_answers: dict[str, Any] = {}
-        """What walks through answers work out about these, for all threads."""
+        """Results that walks through responses share among all threads."""
         self._pool = ThreadPoolExecutor(n_workers, thread_name_prefix="laboratory")
 
     @property

@@ -209,7 +209,7 @@ class GroupScore(Record):
     """Score of the group's people, predicted by others of the group, nats per choice."""
     interval: tuple[float, float]
     own_numbers: float
-    """What they gain over the population of all people, nats per choice."""
+    """Gain over the population of all people, nats per choice."""
     own_interval: tuple[float, float]
     people: dict[str, tuple[float, float, float]]
     """Value below which a tenth, half and nine tenths of people lie, by parameter."""
@@ -461,7 +461,8 @@ class DiagnosisClaim(Record):
     text: str
     """The analysis, a sentence."""
     feature: str
-    """What the pattern follows: a property of the trials, or of people or sequences; empty for an illustration."""
+    """Feature that the pattern follows: a property of the trials, or of people or sequences; empty for an
+    illustration."""
     effect: float
     """Size beyond that of the replicas, in the unit that ``text`` names."""
     z: float
@@ -471,7 +472,7 @@ class DiagnosisClaim(Record):
     rule: str = ""
     """The rule that was triggered."""
     trigger: str = ""
-    """What triggered it, in words."""
+    """Trigger in words."""
     interval: tuple[float, float] | None = None
     """95% interval of the effect."""
     confidence: float | None = None

@@ -130,4 +130,4 @@ RULES: Final[StateRules] = {
     GroupsCompared: keep_newest("groups"),
     EffectsLearned: keep_newest("effects"),
 }
-"""What each record changes."""
+"""Rules of how each record changes the state."""

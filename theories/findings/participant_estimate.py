@@ -89,7 +89,7 @@ class SimulatedResponses:
     parameters: Mapping[str, Array]
     """``(n_people,)`` each, of all experiments in turn."""
     notes: tuple[str, ...] = ()
-    """How outcomes were estimated that a file does not hold."""
+    """Notes on how outcomes were estimated that a file does not hold."""
 
 
 def simulate_participants(

@@ -100,7 +100,7 @@ OF_TRIALS, OF_OTHERS = re.compile(r"(?<=%) of trials\b"), " of the other trials"
 """Shares of trials, and what they are shares of where the random choices are stated before."""
 ASIDE = re.compile(r"\s*\([^()]*\{[^()]*\)")
 COMPLEX = re.compile(rf"^{UNSURE} |[,;:]| (and|or|if|where|when|once|until) ")
-"""What a clause has that makes a sentence of its own."""
+"""Pattern of a clause that makes a sentence of its own."""
 PREDICATE = re.compile(
     r"(?!.* if )(?P<verb>(\w+ly )?((dis)?like|avoid|(over|under)weight"
     r"|tend to (avoid|take|leave|stay with|repeat|switch))"
@@ -122,7 +122,7 @@ RANDOM = "lapse"
 """Parameter with the share of random choices."""
 OFTEN = re.compile(r"\{(\w+)~\}")
 FORMER = re.compile(r"\{(\w+)~\} (.*?) \(\{\1%\} of the time\)")
-"""How earlier sources stated how often something happens."""
+"""Pattern by which earlier sources stated how often something happens."""
 
 
 @dataclass(frozen=True)
@@ -168,7 +168,7 @@ class Wording:
     clause_short: str = ""
     """The clause after "the rest", where most people do what ``opposite_clause`` says."""
     neutral_clause: str = ""
-    """What stays true near the neutral value; where this is empty, the clause is a detail there."""
+    """Clause that stays true near the neutral value; where this is empty, the clause is a detail there."""
     taken_for_granted: bool = False
     """Whether most theories of the domain share it; stated only where nothing else is to be stated."""
     if_presented: str = ""
@@ -176,7 +176,7 @@ class Wording:
     unless_presented: str = ""
     """Trials in whose absence alone it is stated."""
     subject: str = ""
-    """What the clause is about where it does not continue "people ...", such as "the criterion"."""
+    """Subject of the clause where it does not continue "people ...", such as "the criterion"."""
 
     def to_literal(self) -> str | dict[str, Any]:
         """The clause as a source declares it."""

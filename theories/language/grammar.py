@@ -30,7 +30,7 @@ from lakatos.theories.language.theory import Theory, TheoryProgram
 DECLARATIONS = frozenset(("PARAMETERS", "COMPOSITION", "CLAUSES", "POOLED", "PREDICTIONS"))
 """Names that a source written by a grammar sets before its functions."""
 LITERAL = (ast.Constant, ast.Dict, ast.List, ast.Tuple, ast.UnaryOp, ast.USub, ast.Load)
-"""What their values are made of."""
+"""Nodes of which the values of these names are made."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,7 +40,7 @@ class Mechanism:
     slot: str
     name: str
     clause: str = ""
-    """What it states in general, continuing "people ..."; left empty where ``wording`` says as much."""
+    """General claim, continuing "people ..."; left empty where ``wording`` states as much."""
     code: str = ""
     """Statements that set the slot's variables; earlier slots' variables and ``parameters`` can be used."""
     start: str = ""
@@ -50,11 +50,11 @@ class Mechanism:
     parameters: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Declared priors, in the form of ``PARAMETERS``."""
     wording: Wording | tuple[Wording, ...] = ()
-    """What it states once its parameters are estimated; ``clause`` whatever they are, where this is empty."""
+    """Claim once its parameters are estimated; ``clause`` whatever they are, where this is empty."""
     repairs: tuple[str, ...] = ()
     """Stimulus features whose mispredictions this mechanism could repair."""
     predictions: tuple[Mapping[str, Any], ...] = ()
-    """What a composition with it predicts unless another of its mechanisms breaks it; form of ``PREDICTIONS``."""
+    """Predictions of a composition with it unless another of its mechanisms breaks them; form of ``PREDICTIONS``."""
     breaks: tuple[str, ...] = ()
     """Predictions of others that it destroys: what is varied ("rating"), one property in that ("ignores rating"), or a
     property of single trials ("deterministic")."""
@@ -101,7 +101,7 @@ class SkeletonSlot:
     name: str
     least: int = 1
     most: int = 1
-    """How many mechanisms it takes; several are written in the grammar's order."""
+    """Most mechanisms that it takes; several are written in the grammar's order."""
     sentence: int = 1
     """Sentence of the claim in which its mechanisms are stated."""
 
@@ -195,11 +195,11 @@ class Grammar:
     heads: tuple[tuple[tuple[str, ...], str], ...] = ()
     """Names of forms: the first of which a composition has all ``slot`` or ``slot:mechanism``."""
     silence: str = ""
-    """What is told where only the slots that must be filled are; empty where these alone give reasons to choose."""
+    """Claim where only the slots that must be filled are; empty where these alone give reasons to choose."""
     predictions: tuple[Mapping[str, Any], ...] = ()
-    """What every composition predicts that has no mechanism that breaks it, in the form of ``PREDICTIONS``."""
+    """Predictions of every composition that has no mechanism that breaks them, in the form of ``PREDICTIONS``."""
     quicker: QuickerWriting | None = None
-    """How compositions may be asked about trials for which less has to be computed; see `write_for`."""
+    """Way to evaluate compositions on trials for which less has to be computed; see `write_for`."""
 
     def mechanism(self, slot: str, name: str) -> Mechanism:
         """Look one up; raises `GrammarError` naming what there is."""

@@ -90,7 +90,7 @@ class OptionCue:
     code: str
     """Expression of shape ``(n_trials, n_options)``, in the attribute's own unit."""
     noun: str
-    """What it is called; of what an option has or has not, with its article ("a local supplier")."""
+    """Name of the number; of what an option has or has not, with its article ("a local supplier")."""
     share: str = ""
     """The same as a share of its range, which may be put beside those of other cues; empty for yes or no."""
     better: int = 0
@@ -152,7 +152,7 @@ class TermVocabulary:
     further: tuple[OptionScore, ...] = ()
     """Scores that are tried only together with others."""
     noun: str = "option"
-    """What its words call an option."""
+    """Noun for an option in its words."""
     unordered: str = ""
     """A shorter prelude that leaves lists in the order in which they are shown; empty where there is none."""
     probes: Stimuli | None = None

@@ -30,7 +30,7 @@ FIELDS: dict[str, tuple[str, ...]] = {
 MOST_DOUBT = 9.0
 """Standard error of a spread's logarithm at which nothing more is to be said."""
 BESIDE_NUMBERS = ("prior", "unit", "meaning", "depends_on")
-"""What an entry of ``PARAMETERS`` may say beside the numbers of its prior."""
+"""Keys that an entry of ``PARAMETERS`` may have beside the numbers of its prior."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Prior:
     idle: bool = False
     """Whether no trial that people were asked depends on it, so that nothing was learned and nothing can be said."""
     depends_on: tuple[Dependence, ...] = ()
-    """What is known of people and moves the center of their own distribution, as the theory declares it."""
+    """Attributes of people that move the center of their own distribution, as the theory declares it."""
     own: OwnCenter | None = None
     """Around which centers people lie of whom that is known, as answers taught; None where they taught none."""
 

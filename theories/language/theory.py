@@ -66,7 +66,7 @@ from lakatos.traces.digest import Digest, digest_bytes
 
 Array = NDArray[np.float64]
 DECLARED = ("PARAMETERS", "COMPOSITION", "CLAUSES", "POOLED")
-"""What a source may declare as literals."""
+"""Names that a source may declare as literals."""
 NO_CENTERS: Mapping[str, OwnCenter] = MappingProxyType({})
 PUBLISHED = "published"
 """Author of theories that the package takes from the literature."""

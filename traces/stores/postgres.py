@@ -102,9 +102,9 @@ class PostgresStore:
     """Rows of one run in a PostgreSQL database; see `Store` for the contract of each method."""
 
     patience_s: ClassVar[float] = 60.0
-    """How long a database that was there before is waited for when it is gone."""
+    """Seconds that a database that was there before is waited for when it is gone."""
     release_s: ClassVar[float] = 2.0
-    """How long the lock of a process that ended may outlive it."""
+    """Seconds for which the lock of a process that ended may outlive it."""
 
     def __init__(self, path: Path, address: JournalAddress, *, read_only: bool) -> None:
         """Used by `create` and `open`."""

@@ -423,10 +423,10 @@ class ApartReader:
         """Read the store at ``path``."""
         self.path = path
         self._log = f"{path}-wal"
-        """What SQLite calls the log beside it, which is there while somebody writes."""
+        """Path of SQLite's log beside the file, which is there while a program writes."""
         self._connection: sqlite3.Connection | None = None
         self._seen: tuple[int, int, int] | None = None
-        """What the file was like when the connection, which is kept while nobody writes, was made."""
+        """State of the file when the connection, which is kept while no program writes, was made."""
 
     def read(self, query: str, values: tuple[object, ...], as_bytes: bool = False) -> list[Any]:
         """Rows of a query; no file is left beside the database.

@@ -30,8 +30,8 @@ from lakatos.traces.stores.sqlite import problem_of
 
 PaymentKind: TypeAlias = Literal["reward", "bonus", "screen_out"]
 PageStatus: TypeAlias = Status | Literal["failed_checks"]
-"""How a visit to our own page ended; ``failed_checks`` for somebody who completed and failed more attention checks than
-the plan lets pass."""
+"""Status in which a visit to our own page ended; ``failed_checks`` for a person who completed and failed more attention
+checks than the plan lets pass."""
 PaymentState: TypeAlias = Literal["promised", "paid"]
 BulkState: TypeAlias = Literal["prepared", "asked", "paid", "given_up"]
 
@@ -80,7 +80,7 @@ class SubmissionEntry:
     state: SubmissionState
     code: str
     page: PageStatus | None
-    """How the visit to our own page ended; None while it is not known there."""
+    """Status in which the visit to our own page ended; None while it is not known there."""
     return_asked: bool
     refused_in: SubmissionState | None
     """State in which the service refused to approve it."""
@@ -132,7 +132,7 @@ class RecruitmentAccount:
     paused: bool
     """Whether we paused it."""
     people: int
-    """How many must complete: those planned, and those asked for in place of people who were excluded."""
+    """Number of people who must complete: those planned, and those in place of people who were excluded."""
     submissions: tuple[SubmissionEntry, ...]
     payments: tuple[SubmissionPayment, ...]
     bulks: tuple[BulkPayment, ...]

@@ -35,14 +35,14 @@ class RecruitmentSettings(BaseModel):
     experiment: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")
     """Name of the experiment whose page people are sent to."""
     title: str = Field(min_length=1, max_length=120)
-    """What people see in the list of studies."""
+    """Title that people see in the list of studies."""
     description: str = Field(min_length=1)
     url: str
     """Address of the page, without the service's parameters."""
     people: int = Field(ge=1, le=10_000)
-    """How many must complete."""
+    """Number of people who must complete."""
     minutes: int = Field(ge=1, le=360)
-    """What people are told it takes."""
+    """Minutes that it takes, as people are informed."""
     reward: str
     """Reward for each participant, in pounds or dollars, such as "1.50"."""
     currency: Literal["GBP", "USD"] = "GBP"
@@ -71,7 +71,7 @@ class RecruitmentSettings(BaseModel):
     filters: tuple[dict[str, Any], ...] = ()
     """Filters of participants, in the service's own form; ``GET /filters/`` lists the choices."""
     completion_code: str = Field("", pattern=r"^[A-Za-z0-9_-]{0,64}$")
-    """What the page shows to people who completed, where it has one already; made up when empty."""
+    """Code that the page shows to people who completed, where it has one already; made up when empty."""
     project: str = ""
     """Identifier of the project on the service; its default one when empty."""
 
@@ -125,7 +125,7 @@ class RecruitmentPlan(BaseModel):
     """Written into the study's internal name before it is created, so that a study is found, not created again."""
     settings: RecruitmentSettings
     codes: dict[CodeType, str]
-    """What the page shows, by how a visit ended."""
+    """Codes that the page shows, by how a visit ended."""
     earlier: tuple[str, ...] = ()
     """Earlier studies on the service whose people may not take part again."""
 

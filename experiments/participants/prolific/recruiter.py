@@ -118,7 +118,7 @@ class RecruitmentBooks:
     spent: Money
     """Paid and promised, with fees."""
     at_most: Money
-    """What it would come to if everybody who may still claim a reward got it, and the highest bonus."""
+    """Cost if everybody who may still claim a reward got it, and the highest bonus."""
     limit: Money | None
 
 

@@ -42,7 +42,7 @@ class PageSettings:
     limit_minutes: float = 120.0
     """Maximum minutes from consent to the end."""
     minutes: int = 0
-    """What the consent page says it takes; 0 for an estimate by the number of trials."""
+    """Minutes that the consent page states; 0 for an estimate by the number of trials."""
     contact: str = ""
     """Whom people can ask: a name and an address."""
     completion_code: str = ""
@@ -71,11 +71,11 @@ class PageSettings:
     slider: bool = False
     """Whether responses that are numbers are given on a slider, not by a button for each."""
     record: tuple[VisitFact, ...] = ()
-    """What is noted of a visit beside responses and times; people read of it before they agree."""
+    """Facts that are recorded of a visit beside responses and times; people read of it before they agree."""
     conditions: Mapping[str, PageCondition] = field(default_factory=dict)
     """Conditions to which participants are randomly assigned in equal numbers."""
     timed: TimedAnswers = field(default_factory=TimedAnswers)
-    """How trials are given whose responses are keys with their times."""
+    """Settings of trials whose responses are keys with their times."""
 
     def __post_init__(self) -> None:
         limits = {

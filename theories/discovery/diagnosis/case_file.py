@@ -70,7 +70,7 @@ CONFIDENCE_OF_RULE = {
     "drift": 3.55,
     "consistency": -0.73,
 }
-"""What the same regression adds for the rule of the claim."""
+"""Term of the same regression for the rule of the claim."""
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,7 @@ class TheoryPredictions:
     log_weights: Array
     """``(n_draws,)`` of the population that all the responses have taught, normalised."""
     evidence: Sequence[ExperimentEvidence]
-    """What each draw says of every experiment."""
+    """Predictions of each draw for every experiment."""
     records: tuple[Digest, ...] = ()
     """Its scores on these experiments."""
     n_left_out: int = 0

@@ -77,7 +77,7 @@ OWN_FEATURES = {
     "agreement_drift": "changes of agreement with the theory over the trials",
     "repeated_trial": "responses to repeated trials",
 }
-"""What checks that are not about a property of trials are about, in words."""
+"""Topics, in words, of checks that are not about a property of trials."""
 
 
 @dataclass(frozen=True)
@@ -512,7 +512,7 @@ class SequenceRule:
     """Name of the statistic among the panel's sums."""
     feature: str
     unit: str
-    """What of the responses it is counted in: a name in `_sequence_sizes`."""
+    """Unit of its counts of responses: a name in `_sequence_sizes`."""
     analysis: str
     gain: Callable[[PanelCorrector], CorrectionGain]
 

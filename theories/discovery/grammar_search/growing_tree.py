@@ -150,7 +150,7 @@ class SearchTree:
         self.unspent = ""
         """Reason why there was no next batch; empty if there was one."""
         self.glanced: dict[object, GlancedChild] = {}
-        """What was looked at without being fitted."""
+        """Children that were looked at without being fitted."""
         self.looked_around: set[object] = set()
         self._wanted = [tuple(remedy.split(":", 1)) for remedy in brief.remedies]
         self._surrogate = CompositionSurrogate(self.grammar)

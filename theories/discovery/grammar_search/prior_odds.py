@@ -30,9 +30,9 @@ class PriorOdds:
     """Log odds of mechanisms against chance, in nats."""
 
     present: Mapping[Part, float] = field(default_factory=dict)
-    """What a composition gains by having a mechanism."""
+    """Gain of a composition from having a mechanism."""
     absent: Mapping[Part, float] = field(default_factory=dict)
-    """What it gains by not having one; only of slots that may be empty or hold several."""
+    """Gain from not having one; only of slots that may be empty or hold several."""
 
     def of(self, composition: Composition) -> float:
         """Log odds of a composition, in nats; 0 where nothing is known.

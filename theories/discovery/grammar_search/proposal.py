@@ -53,7 +53,7 @@ class AdvocateBrief:
     n_candidates: int = 60
     n_successors: int = 3
     odds: PriorOdds = EQUAL_ODDS
-    """What earlier campaigns say of mechanisms."""
+    """Log odds of mechanisms by earlier campaigns."""
     looks_back: bool = True
     """Whether compositions with a memory are worth trying where the diagnosis does not ask for them."""
 
@@ -81,7 +81,7 @@ class SearchProposal:
     unspent: str = ""
     """Reason why fewer candidates were tried than planned; empty if all were tried."""
     glances: tuple[GlancedChild, ...] = ()
-    """What was looked at on the same responses and not fitted."""
+    """Compositions looked at on the same responses and not fitted."""
     looked_around: frozenset[object] = frozenset()
     """Keys of the compositions whose surroundings were looked at."""
     sizes: tuple[CompositionAttempt, ...] = ()

@@ -103,7 +103,7 @@ class _LessonText:
     """What is collected while a source is written."""
 
     learn: str
-    """How outcomes are read."""
+    """Code by which outcomes are read."""
     parameters: dict[str, Any] = field(default_factory=dict)
     used: list[str] = field(default_factory=list)
     """Code of the terms."""

@@ -177,7 +177,7 @@ ACTS = {
     "having won last": ("repeat a choice that won", "switch after a choice that won"),
     "not having lost last": ("switch after a choice that lost", "repeat a choice that lost"),
 }
-"""What following such a score is called, and doing the opposite."""
+"""Words for following such a score, and for doing the opposite."""
 REACHED_ONCE = {
     "at least 1 tries": ("an option that was tried before", "an untried option"),
     "at least 1 choices in a row": ("the option chosen last", "another option than the last"),
@@ -190,7 +190,7 @@ REACHED_ONCE = {
 }
 """Options with a number that is not 0, and those without."""
 COUNTS = ("number of ", "time since ", "length of ")
-"""How words of scores that are whole numbers begin."""
+"""Beginnings of the words of scores that are whole numbers."""
 FADING_WORDS = {
     "value": "learned value (learning rate {rate}%)",
     "fading": "recency-weighted sum of rewards (decay {rate}% per trial)",
@@ -331,7 +331,7 @@ class RememberedResponses:
     options: tuple[OptionScore, ...]
     """``(n_scores,)`` what the scores are."""
     learn: str
-    """How outcomes are read; see `learn_code`."""
+    """Code by which outcomes are read; see `learn_code`."""
 
     @property
     def places(self) -> dict[str, int]:

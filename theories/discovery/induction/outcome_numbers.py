@@ -118,7 +118,7 @@ class OutcomeNumbers:
 
     options: tuple[OutcomeQuantity, ...]
     trials: tuple[OutcomeQuantity, ...]
-    """What differs between trials only."""
+    """Numbers that differ between trials only."""
     references: tuple[OutcomeQuantity, ...]
     """Numbers of each trial that options are only compared with."""
 

@@ -46,11 +46,11 @@ INDULGED = StateMemory(
     "xp.where((response[..., 1] - response[..., 0]) * side(lead({0}), xp) < 0, 0.0, "
     'state["indulged_{0}"] + xp.abs(lead({0})))',
 )
-"""What choices of one kind have come to since the last one of the other kind."""
+"""Memory of what choices of one kind have come to since the last one of the other kind."""
 N_SUMS = 16
 """Thresholds on such sums."""
 FADING = 0.7
-"""What a habit keeps from one trial to the next."""
+"""Share of a habit that is kept from one trial to the next."""
 
 
 AGREED = StateMemory("agreed_{0}", "(response[..., 1] - response[..., 0]) * side(lead({0}), xp)")
@@ -339,7 +339,7 @@ class KeptForm:
     words: str
     opposite: str
     more: float
-    """What it costs beside its score, nats."""
+    """Price beside that of its score, nats."""
     memory: StateMemory
     width: int
     """Numbers that the memory keeps."""

@@ -239,4 +239,4 @@ def chosen_seeds(screenings: Sequence[Screening], gains: Array) -> list[int]:
 
 
 Gain = Callable[[NDArray[np.float32], Array], Array]
-"""What terms of given values and prices would explain, nats."""
+"""Function that computes what terms of given values and prices would explain, nats."""

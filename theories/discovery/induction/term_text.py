@@ -297,7 +297,7 @@ READERS: dict[type[ast.expr], Callable[[Any], Computed]] = {
     ast.Dict: _dict,
     ast.DictComp: _dict_of_items,
 }
-"""How each kind of expression is read; there are no others."""
+"""Functions that read each kind of expression; there are no others."""
 
 
 def _read_all(nodes: Sequence[ast.expr]) -> list[Computed]:

@@ -97,7 +97,7 @@ class InductionAnswers:
     stimuli: tuple[Stimuli, ...]
     """Stimuli of every experiment."""
     options: tuple[str, ...] = ("A", "B")
-    """What the domain calls the two options."""
+    """Names of the two options in the domain."""
 
     @property
     def counts(self) -> Array:

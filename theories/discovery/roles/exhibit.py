@@ -49,7 +49,7 @@ class Exhibit:
     reference: str = ""
     """Digest of the record that it shows; empty for what cannot be cited."""
     facts: tuple[ClaimFact, ...] | None = None
-    """What each of its numbers is a number of; None for plain values, called by the names on the way."""
+    """Facts that describe each of its numbers; None for plain values, called by the names on the way."""
     place: int = OF_CYCLE
     """Place in a prompt: what stays the same for longer comes first, so that servers read it once."""
 

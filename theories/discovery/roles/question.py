@@ -39,9 +39,9 @@ class RoleQuestion(Generic[T]):
     """Role by which the study names the model."""
     prompt: RolePrompt
     subject: str
-    """What it is about, different from other questions of its prompt in the same stage."""
+    """Subject, different from other questions of its prompt in the same stage."""
     task: str
-    """What to do now, in a sentence or two."""
+    """Task to do now, in a sentence or two."""
     exhibits: tuple[Exhibit, ...]
     """The most important first."""
     answer: type[T]
@@ -52,7 +52,7 @@ class RoleQuestion(Generic[T]):
     tools: bool = False
     """Whether tools may be called first, where the study names some."""
     last: tuple[Exhibit, ...] = ()
-    """What finds room before all other exhibits and is shown after them, so that what questions share comes first."""
+    """Exhibits that find room before all others and are shown after them, so that what questions share comes first."""
 
 
 def request_of(

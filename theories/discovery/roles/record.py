@@ -127,7 +127,7 @@ class CheckedStatement(Record):
     supported: bool
     """Whether it has typed claims and all of them came out when they were computed from the cited records."""
     problems: tuple[str, ...]
-    """What the records do not bear out."""
+    """Parts that the records do not support."""
     told: str = ""
     """Its claims in the laboratory's words, if they came out: this is passed on as supported, never the text."""
     computed: bool | None = None

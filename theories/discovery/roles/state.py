@@ -36,7 +36,7 @@ class RolesState:
     analyses: tuple[Recorded[AnalysisMade], ...] = ()
     """Analyses of people's responses, by code that language models wrote."""
     investigated: tuple[Recorded[MatterInvestigated], ...] = ()
-    """What was looked into with the laboratory's tools."""
+    """Matters that were investigated with the laboratory's tools."""
 
 
 RULES: Final[StateRules] = {
@@ -48,4 +48,4 @@ RULES: Final[StateRules] = {
     AnalysisMade: keep_all("analyses"),
     MatterInvestigated: keep_all("investigated"),
 }
-"""What each record changes."""
+"""Rules of how each record changes the state."""

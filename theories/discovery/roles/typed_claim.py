@@ -51,7 +51,7 @@ class ClaimFact:
     option: str = ""
     """Its place, as `option_name.option_names` names it."""
     label: str = ""
-    """What people read of the option."""
+    """Label of the option that people read."""
     decimals: int | None = None
     """Decimals with which the number is shown; None for three significant digits."""
 

@@ -17,7 +17,7 @@ class TheoryCheck:
     value: float | None
     """The number measured; None where nothing could be."""
     limit: float | None
-    """What ``value`` is held against; None where it only informs."""
+    """Limit with which ``value`` is compared; None where it only informs."""
     sentence: str
     """The result in words; of a failure also where it lies and what to do."""
     required: bool = True

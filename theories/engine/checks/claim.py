@@ -44,7 +44,7 @@ TOLERANCE = 1e-7
 LEAST = 1e-3
 """A theory that depends on something changes some probability by at least this."""
 N_ROUNDS = 2
-"""How often the domain's probes are drawn, and varied."""
+"""Number of times that the domain's probes are drawn, and varied."""
 N_RANDOM = 64
 """Random points of the declared ranges, besides extremes and corners."""
 

@@ -40,7 +40,7 @@ KINDS = {
     "amounts": "an amount",
     "delays_days": "a delay",
 }
-"""What the arrays of trials hold; others may hold anything."""
+"""Kinds of quantities in the arrays of trials; others may hold anything."""
 PLACES = frozenset({"arange", "argmax", "argmin", "argsort"})
 KEEPING = frozenset(
     {

@@ -40,7 +40,7 @@ TOLERANCE = 1e-6
 DEAD = 1e-9
 """A parameter that changes no probability by more than this does nothing."""
 FALSE_ALARM_RATE = 1e-6
-"""How often the test of simulated choices refuses a faultless theory."""
+"""Probability with which the test of simulated choices refuses a faultless theory."""
 N_DRAWS = 64
 """Draws that are asked about at the study's size."""
 N_GROUPS = 2
@@ -448,7 +448,7 @@ def _sensitivity(trial: TestedTheory) -> list[TheoryCheck]:
 ExamStep = Callable[[TestedTheory], list[TheoryCheck]]
 """A part of the exam."""
 NEEDED: tuple[ExamStep, ...] = (_same_answers, _order)
-"""What a theory must prove to be asked anything; the sandbox refuses predictions that are no probabilities."""
+"""Steps that a theory must pass before it is used at all; the sandbox refuses predictions that are no probabilities."""
 EVERYTHING: tuple[ExamStep, ...] = (
     _probabilities,
     _same_answers,
@@ -462,7 +462,7 @@ EVERYTHING: tuple[ExamStep, ...] = (
     _claim,
     _clauses,
 )
-"""What it must prove to enter."""
+"""Steps that it must pass to enter."""
 CHEAT_STEPS: tuple[ExamStep, ...] = (_study_size, _table)
 """Those of them that look for cheats."""
 

@@ -41,9 +41,9 @@ class PartExchange:
     """A part of a theory, and what the theory is without it."""
 
     clauses: tuple[StatedClause, ...]
-    """What the part says without a number."""
+    """Clauses that the part states without a number."""
     others: tuple[tuple[str, Composition], ...]
-    """What people do instead, as a clause that is empty where the part is left out; the plainest first."""
+    """Behaviour of people instead, as a clause that is empty where the part is left out; the plainest first."""
 
 
 def exchanges(theory: Theory, grammar: Grammar) -> Iterator[PartExchange]:

@@ -31,7 +31,7 @@ class ClaimPrediction:
 
     property: str
     variation: str = ""
-    """What is varied; empty for what holds of single trials."""
+    """Variation; empty for what holds of single trials."""
     of: str = ""
     """Whether only the first or only the second option is varied; both, each by itself, when empty."""
     beyond: float | str = ""

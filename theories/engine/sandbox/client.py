@@ -44,7 +44,7 @@ from lakatos.theories.errors import (
 from lakatos.traces.system import can_isolate
 
 NOTHING_YET = "def choose(parameters, trials, xp): ..."
-"""What a process holds before its first composition; see `TheorySession.hold`."""
+"""Source in a process before its first composition; see `TheorySession.hold`."""
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,7 @@ ENVIRONMENT = {
     "PYTENSOR_FLAGS": "cxx=,numba__cache=False,base_compiledir=.,compiledir_format=cache,traceback__limit=0",
     "MPLBACKEND": "Agg",
 }
-"""What libraries read when they are loaded: that no C compiler is run and no compiled code kept."""
+"""Variables that libraries read when they are loaded: no C compiler is run and no compiled code kept."""
 N_PROBES = 16
 """Points drawn from the prior at which the gradient must be finite."""
 N_LINE = 64

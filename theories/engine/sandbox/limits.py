@@ -28,8 +28,8 @@ class SandboxLimits:
 
 USUAL_LIMITS = SandboxLimits()
 WALL_PER_PROCESSOR = 12.0
-"""How much longer than its processor time a call may take by the clock, which only ends what hangs, so that a busy
-machine changes nothing."""
+"""Factor by which a call may take longer by the clock than its processor time, which only ends what hangs, so that a
+busy machine changes nothing."""
 CELLS_IN_TIME = 2**13
 """Draws times trials that a theory has the time of one call for, whatever the machine. A question about more of them
 that ran into the limit of time or memory is asked again in parts of this size, and a step of a walk has more time in

@@ -28,13 +28,13 @@ from lakatos.theories.errors import (
 )
 
 START_SECONDS = 120.0
-"""How long a process may take to import NumPy; a virus scanner that sees it for the first time takes most of it."""
+"""Seconds that a process may take to import NumPy; a virus scanner that sees it for the first time takes most of it."""
 ANSWER_SECONDS = 10.0
-"""How long an idle process may take to answer."""
+"""Seconds that an idle process may take to answer."""
 AT_ONCE = 2**20
 """Bytes read from a pipe in one go."""
 NOTE = "plain processes: this system has no sandbox, so only theories that the package itself writes are run"
-"""What is said of the protection."""
+"""Statement about the protection."""
 
 
 def check_own(source: str, is_own: Callable[[str], bool] | None) -> None:

@@ -38,9 +38,9 @@ from lakatos.theories.errors import SandboxUnavailableError, TheoryResourceError
 
 START_SECONDS = 60.0
 ANSWER_SECONDS = 10.0
-"""How long the zygote, which is not under a theory's control, may take to start and to answer."""
+"""Seconds that the zygote, which is not under a theory's control, may take to start and to answer."""
 PROCESSOR_CHECK_SECONDS = 0.25
-"""How often the processor time of a child that keeps us waiting is looked at."""
+"""Seconds after which the processor time of a child that keeps us waiting is looked at again."""
 THREAD_CHECK_SECONDS = 0.02
 """The same where threads may be started and only looking finds out how many there are."""
 PIPE_BYTES = 2**20

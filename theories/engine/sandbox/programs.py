@@ -24,7 +24,7 @@ class RanProgram:
     """What came of a program."""
 
     returned: Any
-    """What it returned; None where it failed."""
+    """Value that it returned; None where it failed."""
     failure: str = ""
     """Reason of the failure, in words; empty without one."""
 

@@ -36,7 +36,7 @@ Reader = Callable[[int], memoryview]
 """So many of the bytes that came next; copy them before looking at them."""
 
 TOLERANCE = 1e-6
-"""How far probabilities may be from summing to one."""
+"""Largest distance of a sum of probabilities from one."""
 MOST_PRINTED = 6
 """Probabilities of an answer that an error prints one by one."""
 MOST_CELLS = 2**19
@@ -91,7 +91,7 @@ class SequenceStep:
     """What people see at one step of their sequences, and what followed the step before."""
 
     trials: Mapping[str, NDArray[Any]]
-    """What each person sees now, first axis ``n_sequences``."""
+    """Arrays of what each person sees now, first axis ``n_sequences``."""
     by_draw: Mapping[str, NDArray[Any]]
     """Further arrays of what is seen, ``(n_draws or 1, n_sequences, ...)``."""
     response: NDArray[Any] | None
@@ -147,7 +147,7 @@ class TheorySession:
         self.walks_written = True
         """Whether what is told several steps at once may be written out; see `unroll`."""
         self.of_theory: dict[str, Any] = {}
-        """What callers have computed about the theory and keep for later calls; `hold` empties it."""
+        """Values that callers have computed about the theory and keep for later calls; `hold` empties it."""
         self.of_answers: dict[str, Any] = {}
         """The same about what is asked; several sessions may share it."""
         self._n_calls = 0

@@ -162,7 +162,7 @@ class CompiledSession(TheorySession):
         )
         """Reason why the theory was not traced; empty if it was."""
         self.seconds = _number(reply.get("seconds"))
-        """What tracing and compiling took."""
+        """Seconds that tracing and compiling took."""
 
     def sample(
         self, counts: Sequence[Array], *, draws: int, tune: int, chains: int, cores: int, seed: int

@@ -20,7 +20,7 @@ from lakatos.theories.engine.sandbox.session import TheorySession
 
 Array = NDArray[np.float64]
 COST_OF_A_PART = 150
-"""What asking about one more array of trials costs, in trials times their size."""
+"""Cost of one more array of trials, in trials times their size."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -50,7 +50,7 @@ class TheoryDistance:
     declared: float
     """Distance with the declared populations."""
     first_by_second: float
-    """What remains of the first theory's predictions when the second adapts to them."""
+    """Remainder of the first theory's predictions when the second adapts to them."""
     second_by_first: float
     level: Level
 
@@ -90,7 +90,7 @@ _COMPARED: Mapping[Level, str] = {
     "mean": "choice proportions",
     "person": "probabilities of pairs of one person's answers",
 }
-"""What is compared at each level."""
+"""Quantity that is compared at each level."""
 
 
 @dataclass(frozen=True)

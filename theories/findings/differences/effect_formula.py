@@ -24,7 +24,7 @@ from lakatos.traces.wording import did_you_mean
 
 Array = NDArray[np.float64]
 PARTICIPANT = "participant"
-"""What participants are called in a formula, whatever their column is called."""
+"""Name of participants in a formula, whatever their column is called."""
 EXAMPLE = "loss_aversion ~ strategy + (strategy | participant)"
 MOST_GROUPS = 6
 """Different numbers that are groups as they are, where groups are wanted."""
@@ -46,7 +46,7 @@ class EffectFormula:
     slopes: tuple[str, ...]
     """Columns that have a random slope."""
     group: str
-    """What the random effects are grouped by; empty where the formula names none."""
+    """Grouping of the random effects; empty where the formula names none."""
     right: str
     interactions: tuple[tuple[str, ...], ...] = ()
     """Columns of each interaction."""

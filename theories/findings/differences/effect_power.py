@@ -72,7 +72,7 @@ class EffectPower:
 
     theory: str
     changes: str
-    """What changes, in words."""
+    """Change in words."""
     n_people: int
     n_simulations: int
     n_shown: int

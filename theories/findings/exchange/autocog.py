@@ -46,7 +46,7 @@ MOST_TEXT = 2**20
 MOST_LISTED = 50
 """Values that a parameter may list."""
 MOST_DEPTH = 12
-"""How deeply a file's objects are searched for theories."""
+"""Depth to which a file's objects are searched for theories."""
 PROBE = ((0.2, 0.8), (0.65, 0.35))
 N_PROBES = 2000
 ALONE = """
@@ -256,7 +256,7 @@ def docstring_of(claim: str, name: str = "") -> str:
 
 
 OTHER_NAMES = {"theory": "description", "predict": "predict_source", "policy": "policy_source"}
-"""What JSON calls the parts of YAML."""
+"""Names in JSON of the parts of YAML."""
 
 
 def _read(value: Any) -> Mapping[str, Any]:

@@ -553,7 +553,7 @@ class TheoryFormulas:
     columns: tuple[str, ...]
     """Numbers of a trial that formulas read, such as ``amounts_1``: the first of the trial's ``amounts``."""
     feedback: tuple[str, ...]
-    """What follows a response and is read by a theory that learns."""
+    """Consequences of a response that a theory that learns reads."""
     probabilities: tuple[Formula, ...]
     """Probability of each option."""
     state: tuple[str, ...] = ()

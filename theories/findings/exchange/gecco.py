@@ -39,7 +39,7 @@ OTHER_FORMS = (
     "A function that returns a likelihood is imported with --likelihood --responses FILE. An estimator of scikit-learn "
     "or a theorist of AutoRA is scored in Python, by lakatos.score(responses, rivals={'its name': estimator})."
 )
-"""What to do with Python that is no model of GeCCo."""
+"""Advice for Python that is no model of GeCCo."""
 SAME = 1e-6
 """Nats by which the value of two decisions may differ from those of each alone."""
 COLUMNS = """

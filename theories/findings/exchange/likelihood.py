@@ -58,7 +58,7 @@ PROBABILITIES, LOGS, LOGS_NEGATIVE = (
     "negative_log_probabilities",
 )
 RETURNS: Final = (TOTAL, TOTAL_NEGATIVE, PROBABILITIES, LOGS, LOGS_NEGATIVE)
-"""What a function may return: one number, or a number for each trial."""
+"""Forms of a function's result: one number, or a number for each trial."""
 VECTORS = {"parameters", "params", "model_parameters", "theta", "x", "pars", "par"}
 """Names of an argument that holds all parameters."""
 PEOPLE = (
@@ -440,7 +440,7 @@ class TranslatedModel:
 
     source: str
     known: Said
-    """What the model states of its function; columns by their names there."""
+    """Statements of the model about its function; columns by their names there."""
     notes: tuple[str, ...] = ()
 
     def said(self, user: Said, columns: Sequence[str]) -> Said:

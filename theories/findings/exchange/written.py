@@ -198,7 +198,7 @@ class ExportedTheory:
 # --- expressions ------------------------------------------------------------------------------------------------------
 
 Write = Mapping[str, Callable[..., str]]
-"""How a language writes each operation."""
+"""Functions by which a language writes each operation."""
 
 
 def _infix(sign: str) -> Callable[..., str]:

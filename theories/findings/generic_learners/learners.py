@@ -283,9 +283,10 @@ PEOPLE = {
     "lapse": Prior("uniform", 0.0, 0.5),
     "side": Prior("uniform", -2.0, 2.0),
 }
-"""How people may differ in following the learners: strictness, random choices, and the last option for its place."""
+"""Ways in which people may differ in following the learners: strictness, random choices, and the last option for its
+place."""
 TASTE = Prior("uniform", -2.0, 2.0)
-"""How much more than others a person wants of what people differ in."""
+"""Prior of how much more than others a person wants of what people differ in."""
 
 
 @dataclass(frozen=True)
@@ -431,7 +432,7 @@ def _known_people(rows: LearnerRows) -> NDArray[np.bool_]:
 FOLLOWER = {"scale": np.array([0.5]), "lapse": np.array([0.02]), "side": np.zeros(1)}
 """Somebody who follows the learners half as strictly as they say, and hardly lapses."""
 SCALES = np.array([0.2, 0.3, 0.45, 0.65, 1.0])
-"""How strictly learners may be followed where their sizes are compared."""
+"""Strictness with which learners may be followed where their sizes are compared."""
 
 
 def _tastes(rows: LearnerRows, strength: Array) -> Array:

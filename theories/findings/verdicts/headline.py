@@ -21,7 +21,7 @@ MISFIT_RATIO = (
     "the squared error on the presented trials after fitting the parameters, divided by its mean in data simulated "
     "from the theory"
 )
-"""What the ratio is, for pages."""
+"""Definition of the ratio, for pages."""
 Verdict = Literal["better", "published", "nothing_left"]
 
 

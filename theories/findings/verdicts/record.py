@@ -68,8 +68,8 @@ class TruthCompared(Record):
     pool: dict[str, float]
     """Like ``corrected`` for every theory of the pool, on a sample of trials."""
     sequence: dict[str, dict[str, float]]
-    """How often participants repeat their last choice, overall, after a reward and after none, if the rule or the
-    leader depends on the past; for ``hidden`` and by theory."""
+    """Frequency with which participants repeat their last choice, overall, after a reward and after none, if the rule
+    or the leader depends on the past; for ``hidden`` and by theory."""
 
 
 class TheoriesMapped(Record):
