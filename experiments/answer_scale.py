@@ -84,7 +84,7 @@ class AnswerScale:
 
         Args:
             numbers: Levels, numbers in the range, or times.
-            chosen: Of a choice with its time, the option chosen.
+            chosen: Option chosen, of a choice with its time.
 
         Raises:
             TrialsError: An answer is no number, no level or outside the range; the message names the first.

@@ -162,10 +162,10 @@ def outcome_schedules(
     """Return the outcomes of choices of participants who are simulated on an experiment's trials.
 
     Args:
-        domain: Of the trials.
+        domain: Domain of the trials.
         trials: An experiment.
         n_people: Simulated participants.
-        rng: For outcomes that are drawn.
+        rng: Generator for outcomes that are drawn.
 
     Raises:
         TrialsError: It is neither known nor can be estimated.

@@ -371,7 +371,7 @@ def judge_design(
     Args:
         table: Power of the design.
         open_pairs: Pairs among the leaders that data have not settled; all when None.
-        names: Of the rivals, by index.
+        names: Names of the rivals, by index.
         required: Power, in both directions of a pair.
     """
     pairs = _pairs(len(names), open_pairs)

@@ -77,7 +77,7 @@ def costs_of(
     """``(n_trials,)`` cost of all presentations of each trial to one person.
 
     Args:
-        domain: Of the trials.
+        domain: Domain of the trials.
         stimuli: The trials.
         per_response: Cost of an answer.
         features: Further cost for each unit of a feature, by its name.
@@ -109,8 +109,8 @@ def check_proposal(
     """Refuse trials that somebody proposes unless a search could have chosen them.
 
     Args:
-        domain: Of the study.
-        settings: Of its design space.
+        domain: Domain of the study.
+        settings: Settings of its design space.
         stimuli: The trials proposed.
         forbidden: Conditions under which a trial is never asked.
 

@@ -165,7 +165,7 @@ def are_impossible(
 
     Args:
         response_time_ms: As the page said.
-        server_time_ms: From the arrival of the answer before to that of this one.
+        server_time_ms: Milliseconds from the arrival of the answer before to that of this one.
     """
     arrived = list(accumulate(server_time_ms))
     found: list[bool] = []

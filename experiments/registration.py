@@ -74,14 +74,14 @@ def registration(
     Args:
         plan: What was frozen.
         design: Its design.
-        domain: Of the task.
+        domain: Domain of the task.
         predictions: Arrays of the plan's artifact; ``DIGEST:proportions`` is ``(3, n_trials)``: the expected share of
             the last option, and its 95% interval for the planned number of people. Of more than two options
             ``DIGEST:shares`` is ``(3, n_trials, n_options)``.
         record: Digest of the plan's record, by which the trace finds it.
         study: Name of the study.
-        question: That the study asks.
-        source: Of the participants, as in a study file; ``own file`` where they are archival and stand in one.
+        question: Question of the study.
+        source: Source of the participants, as in a study file; ``own file`` where they are archival and stand in one.
         asked: Whether people have been asked by now, so that the text may not say that there are no data.
         said: What each theory claims, by digest, without estimates of its parameters.
         manner: How trials are given, in sentences: practice, breaks, time limits, conditions.

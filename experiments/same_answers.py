@@ -39,7 +39,7 @@ def are_same_answers(own: Sequence[Trials], other: Sequence[Trials], domain: Dom
     Args:
         own: Experiments of one data set.
         other: Experiments of another one.
-        domain: Of both; a trial with its options exchanged is the same trial.
+        domain: Domain of both; a trial with its options exchanged is the same trial.
     """
     keys, answers = _trial_keys([*own, *other], domain)
     mine, theirs = answers[: len(own)], answers[len(own) :]

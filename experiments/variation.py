@@ -75,7 +75,7 @@ def varied(
         stimuli: All trials.
         possible: ``(n_trials,)`` where the change can be made.
         meaning: What is done.
-        change: From the possible trials and their rows in ``stimuli`` to the arrays that differ.
+        change: Function from the possible trials and their rows in ``stimuli`` to the arrays that differ.
         prepare: Arrays to replace before and after, from the possible trials.
         size: ``(n_trials,)`` see `TrialVariation`.
         size_meaning: See `TrialVariation`.

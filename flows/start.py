@@ -40,10 +40,10 @@ def run_study(
 
     Args:
         study: A study, or the path of a study file.
-        folder: Of the run; must not hold one yet.
+        folder: Folder of the run; must not hold one yet.
         data: Folder of the published data sets, for archival studies.
         engine: ``none`` for plain asyncio, ``prefect`` to run on Prefect.
-        progress: Where to show what happens.
+        progress: Display of what happens.
         n_workers: Theories that run at the same time; does not change results.
 
     Raises:
@@ -96,10 +96,10 @@ def resume_run(
     """Carry a run on from where its trace ends; a concluded run returns its verdict, unless answers have come since.
 
     Args:
-        folder: Of the run.
+        folder: Folder of the run.
         data: Folder of the published data sets, for archival studies.
         engine: As for `run_study`.
-        progress: Where to show what happens.
+        progress: Display of what happens.
         n_workers: Theories that run at the same time; does not change results.
         enough: Go on with the people who have answered, although fewer than planned have.
     """

@@ -55,7 +55,7 @@ def calibration(
     Args:
         probability: ``(n_verdicts,)`` given to the candidate, strictly between 0 and 1.
         favoured: ``(n_verdicts,)`` whether the data then favoured it.
-        n_bins: Of the curve, with about equally many verdicts each; those of one probability share a bin.
+        n_bins: Number of bins of the curve, with about equally many verdicts; equal probabilities share a bin.
 
     Raises:
         JudgeError: There is no verdict, or one is no probability.

@@ -66,9 +66,9 @@ def decide(verdict: Verdict, digest: Digest, cost: float, *, has_place: bool) ->
     """Ask people about a candidate where finding a better theory is worth it, or where asking costs nothing.
 
     Args:
-        verdict: Of the panel.
-        digest: Of its record.
-        cost: Of asking people, where a better theory is worth `WORTH`.
+        verdict: Verdict of the panel.
+        digest: Digest of its record.
+        cost: Cost of recruiting people, where a better theory is worth `WORTH`.
         has_place: Whether the candidate is among those that the next experiment compares with the leader anyway.
     """
     belief = verdict.probability

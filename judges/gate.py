@@ -175,8 +175,8 @@ def register(
 
     Args:
         question: What is asked.
-        slot, epoch: Which judge of the panel, and when.
-        number, level: Of the test, from the ledger of the anchor set.
+        slot, epoch: Judge of the panel, and its epoch.
+        number, level: Number and level of the test, from the ledger of the anchor set.
     """
     settings, pair, kept = question.settings, question.pair, question.pair.kept
     n, n_items = int(kept.sum()), len(kept)

@@ -64,7 +64,7 @@ def fewest_units(level: float, *, exact: bool) -> int:
     """Units below which nothing reaches the level, though all speak for the challenger.
 
     Args:
-        level: Of the test.
+        level: Level of the test.
         exact: Whether units are items that are won or lost; else each gains as much as any could lose.
     """
     n_units = 1

@@ -69,7 +69,7 @@ class ModelCaller:
         Args:
             model: Who is asked.
             trace: Must list `language_models.record.RECORDS` among its types.
-            ledger: Of the run; several callers share one.
+            ledger: Ledger of the run; several callers share one.
             price: What tokens cost; nothing by default, as on one's own machine.
             retry: When a failed call is made again.
             most_in_flight: Calls at once.
@@ -113,7 +113,7 @@ class ModelCaller:
         Args:
             request: A seed of 0 is replaced by one that follows from the campaign's seed and the place of the call.
             role: What the model is asked as.
-            position: Where in the campaign: cycle, sample number. The same request asked twice at one position is one
+            position: Place in the campaign: cycle, sample number. The same request asked twice at one position is one
                 call.
             inputs: Records and artifacts from which the request was made.
 

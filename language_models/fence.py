@@ -137,7 +137,7 @@ def fence(text: str, source: str, secret: str = "") -> str:
 
     Args:
         text: Data.
-        source: Of it.
+        source: Source of the theory.
         secret: Known to the run only.
     """
     label = (

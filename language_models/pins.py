@@ -294,7 +294,7 @@ def check_request(request: ModelRequest, digest: Digest, names: Sequence[str] = 
     Args:
         request: About to be sent.
         digest: `digest_bytes` of the rendered block, taken when the rules were read from their store.
-        names: Of the rules, to say which are missing.
+        names: Names of the rules, to say which are missing.
 
     Raises:
         PinsAlteredError: It must not be sent.

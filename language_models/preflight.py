@@ -67,10 +67,10 @@ async def preflight(
     Args:
         model: To be asked. What the probe shows that its server refuses or ignores is not sent to it again.
         ledger: Whether it covers the dearest of ``requests``.
-        requests: Of the sizes that will be sent. Their length is known to the server only, so they are refused here if
+        requests: As large as will be sent. Their length is known to the server only, so they are refused here if
             the answer alone does not fit.
-        least_tokens: Of the shortest prompt with its answer.
-        probe: Of `language_models.probe.probe_request`. With it, a server that lists no models is asked all the same.
+        least_tokens: Tokens of the shortest prompt with its answer.
+        probe: From `language_models.probe.probe_request`. With it, a server that lists no models is asked all the same.
         ask: How it is sent; within a run so that it is recorded and paid from its budget. Directly by default.
 
     Raises:

@@ -341,11 +341,11 @@ def pitfall_from_overturned(
     """A change that looked better and was not, once new data came.
 
     Args:
-        domain: Of the campaign.
+        domain: Domain of the campaign.
         trigger: Location that the diagnosis had named.
         change: What the successor changed.
-        probability: That the judges gave to the successor.
-        advantage: Of the successor over the theory it was to replace on the new data; negative, nats per choice.
+        probability: Probability that the judges gave to the successor.
+        advantage: Advantage of the successor over its forerunner on the new data; negative, nats per choice.
         experiment: Name of the new experiment.
         evidence: The scores, and what the verdict was about.
         justified_by: The verdict, and the seats of the judges who gave it.

@@ -159,7 +159,7 @@ def follow_form(
     """Results of a form's operations with other values, of a repeated one the list of them: the text plan of a tool.
 
     Args:
-        operations: Of the form.
+        operations: Operations of the form.
         values: ``(n_holes,)``.
         call: Makes one call.
     """

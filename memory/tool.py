@@ -175,7 +175,7 @@ def validate_tool(
 
     Args:
         draft: Made of one of the plans.
-        plans: With the draft's signature, one of each study, with different values.
+        plans: Plans with the draft's signature, one of each study, with different values.
         verbs: What there is to call.
         call: Answers calls as they were answered in the studies.
 
@@ -217,7 +217,7 @@ def run_tool(draft: ToolDraft, plan: PlanForm, call: Call) -> list[Any]:
     """Run a tool for each line of a plan, its calls compared with the plan's one by one before they are made.
 
     Args:
-        draft: Of a tool on offer.
+        draft: Draft of a tool on offer.
         plan: What it stands for, with the values of this use.
         call: Makes one call.
 

@@ -86,8 +86,8 @@ def may_compete(winner: TheoryWon, responses: ResponseOrigin, study: str) -> boo
     A rehearsal is the same study with participants of our own making: what won there never competes.
 
     Args:
-        winner: Of an earlier campaign.
-        responses: Of the campaign in which it would compete.
+        winner: Winner of an earlier campaign.
+        responses: Responses of the campaign in which it would compete.
         study: Name of that campaign's study.
     """
     own = won_among(winner)

@@ -246,7 +246,7 @@ def write_whole(
     What is no file, such as ``/dev/null`` or a pipe, is written to, never replaced.
 
     Args:
-        path: Of the file.
+        path: Path of the file.
         data: All of it.
         private: Whether file and folder are for their owner only.
         then: What to do once the disk is in order, for the message of an error.

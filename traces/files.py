@@ -28,7 +28,7 @@ def read_named(path: Path, most: int = MOST_BYTES) -> bytes:
     """Read a file that a user named, and unpack it if its name ends in ``.gz``.
 
     Args:
-        path: Of the file. A folder, a pipe or a device is refused before it is opened, because it may never end.
+        path: Path of the file. A folder, a pipe or a device is refused before it is opened, because it may never end.
         most: Bytes that are read at most, after unpacking.
 
     Raises:

@@ -120,7 +120,7 @@ def write_head(folder: Path, *, begins: bool = False) -> JournalHead:
     """Sign the present end of the journal in ``folder`` and keep it in both places; the same end is kept once.
 
     Args:
-        folder: Of the run.
+        folder: Folder of the run.
         begins: Whether whoever asks made this journal just now, of more than one event.
 
     Raises:

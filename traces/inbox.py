@@ -62,7 +62,7 @@ class Inbox:
         """Use the inbox at ``path``; made if it is not there, readable for its owner only.
 
         Args:
-            path: Of the file.
+            path: Path of the file.
             make: False to only read: an inbox that is not there is empty then, and stays away.
 
         Raises:

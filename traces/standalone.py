@@ -394,7 +394,7 @@ def sound(
     are looked at one by one, and those before the first that does not fit are still given.
 
     Args:
-        rows: In the order of `StoredRow`.
+        rows: Rows in the order of `StoredRow`.
         last: Number of the event before the first row.
         expected: Its hash; None where it is not known.
 
@@ -558,7 +558,7 @@ def time_problem(times: Sequence[float | None], heads: Sequence[tuple[int, float
     A head shows that the events up to it stood there at its time, and later ones did not.
 
     Args:
-        times: Of event 1, 2 and so on, in seconds; None for what is no time.
+        times: Times of event 1, 2 and so on, in seconds; None for what is no time.
         heads: Number of the event and time of each signed head.
     """
     if None in times:

@@ -91,10 +91,10 @@ class Trace:
         """Take an open journal; use `Trace.create` or `Trace.open` instead.
 
         Args:
-            journal: Where events are written.
-            artifacts: Where bytes, values and arrays are kept.
-            seed: Of the campaign; the random numbers of all steps come from it.
-            types: Which class reads which kind of record.
+            journal: Journal to which events are written.
+            artifacts: Store of bytes, values and arrays are kept.
+            seed: Seed of the campaign; the random numbers of all steps come from it.
+            types: Class that reads each kind of record.
             roots: Digests that inputs may cite although neither a record nor an artifact has them.
             identity: As for `create`; empty in journals of earlier versions.
         """
@@ -216,7 +216,7 @@ class Trace:
             function: Does it; plain or asynchronous.
             returns: Class of the record that it returns.
             inputs: Digests of the records and artifacts that the result is derived from.
-            position: Where in the campaign: cycle, role, sample number.
+            position: Place in the campaign: cycle, role, sample number.
             effect: ``repeatable`` if running it again after a crash does no harm, ``external`` if it may.
             retry_external: Run an external step again that was cut short: a person looked and said so.
             note: Called when the step is about to begin, and only then; what it returns is written with the intent. If

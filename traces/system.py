@@ -59,7 +59,7 @@ class FileLock:
         """Take the lock.
 
         Args:
-            path: Of the lock file, which is made.
+            path: Path of the lock file, which is made.
             wait: Wait until the lock is free.
             mode: Permissions of a new file.
 

@@ -40,7 +40,7 @@ class Validity:
         """Learn what rests on what from ``events``, the first ones of a journal.
 
         Args:
-            events: In the order of the journal.
+            events: Events in the order of the journal.
             roots: Digests that need no record: artifacts (`ArtifactStore.has`) and declared external sources.
             acts: Kinds of records of what was done, such as asking people. What was done stays done, whatever becomes
                 of the evidence on which it was decided; only its own tombstone ends it.

@@ -146,7 +146,7 @@ def verify(
 
     Args:
         folder_or_trace: A folder with a trace, or a trace that is open.
-        types: Which class reads which kind of record; those of the trace if it is open.
+        types: Class that reads each kind of record; those of the trace if it is open.
         roots: Digests that inputs may cite besides records, artifacts and the roots of the trace.
         key: Public key that heads must be signed with, 64 hexadecimal digits; that of this machine's laboratory, if it
             has one, by default, and any where it is empty.

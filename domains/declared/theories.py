@@ -164,7 +164,7 @@ def with_known_breaks(
     """The mechanisms without words for predictions that none of them makes.
 
     Args:
-        mechanisms: Of the grammar.
+        mechanisms: Mechanisms of the grammar.
         stated: What the skeleton predicts.
     """
     made = [*stated, *(item for part in mechanisms for item in part.predictions)]

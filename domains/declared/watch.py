@@ -89,7 +89,7 @@ def bounded(function: Callable[..., Any], name: str, where: str) -> Callable[...
     """A function that is given up when it takes too long.
 
     Args:
-        function: Of a domain.
+        function: Function of a domain.
         name: What the domain calls it.
         where: The file.
 

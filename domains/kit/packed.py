@@ -74,7 +74,7 @@ def read_session(line: str, where: str) -> dict[str, Any]:
     """One person's record from a line of JSON, which holds the whole session in words as ``text``.
 
     Args:
-        line: Of the file.
+        line: Line of the file.
         where: Names the line in messages.
 
     Raises:

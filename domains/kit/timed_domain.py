@@ -40,7 +40,7 @@ class TimedDomain(OneShot):
         """Make the domain.
 
         Args:
-            edges: Of the bins of time, in seconds, by default the usual ones; responses before the first and after the
+            edges: Edges of the bins of time, in seconds, or the usual ones; responses before the first and after the
                 last do not count.
         """
         self.edges = edges or self.usual_edges

@@ -96,12 +96,12 @@ def sequence_of_steps(
     """Answers of people who learn: everybody's steps are numbered in their order.
 
     Args:
-        name: Of the experiment.
+        name: Name of the experiment.
         cells: Its rows, by person and in the order of the person's steps.
         columns: What they mean.
         participant: ``(n_rows,)`` number of the person.
-        domain: Of the trials.
-        scale: Of the rewards of the file.
+        domain: Domain of the trials.
+        scale: Scale of the rewards of the file.
         notes: What is assumed is added to them.
     """
     check_reward(cells, columns, notes)

@@ -113,7 +113,7 @@ def pairs(
 
     Args:
         gambles: The first and the second gamble of every trial.
-        ambiguous: Which of the two are shown without probabilities; those given are then replaced by equal ones.
+        ambiguous: Gambles that are shown without probabilities; those given are then replaced by equal ones.
         correlation: Sign of the correlation between the two payoffs, -1, 0 or 1; 0 when None.
 
     Raises:

@@ -245,7 +245,7 @@ def adopt(
     Args:
         table: One row for each answer, or for each group of counted answers, or for each person (`wide`).
         columns: What its columns mean.
-        domain: Of the trials.
+        domain: Domain of the trials.
         items: What was shown, by question, where the table names questions only.
 
     Raises:

@@ -170,7 +170,7 @@ def meanings_of(
 
     Args:
         frame: Cells as text.
-        summaries: Of its columns.
+        summaries: Summaries of its columns.
         made: Columns that number lists of the file, each of which may be of one participant.
     """
     found: dict[str, str] = {}

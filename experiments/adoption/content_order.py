@@ -34,7 +34,7 @@ def trials_of_study(
 
     Args:
         found: What the file holds.
-        domain: Of the trials.
+        domain: Domain of the trials.
         answers: Digest of the experiments that a study names. Studies of earlier versions took them in the order of the
             file; where it names these, they are returned.
         experiments: Pattern of the experiments that the study uses. Where all of a file are used, and there is one, its
@@ -57,7 +57,7 @@ def in_content_order(
 
     Args:
         trials: Experiments as a file holds them.
-        domain: Of the trials; steps of a schedule keep their order.
+        domain: Domain of the trials; steps of a schedule keep their order.
         is_ordered: Whether rows of a participant stand in the order of presentation, which is then kept.
     """
     by_name = sorted(trials, key=lambda item: item.experiment)

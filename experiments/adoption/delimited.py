@@ -202,8 +202,8 @@ def read_delimited(
 
     Args:
         path: The file.
-        encoding: Of its text.
-        separator: Of cells; found where it is empty.
+        encoding: Encoding of its text.
+        separator: Separator of cells; found where it is empty.
 
     Raises:
         TrialsError: There is no row, rows differ in length, or it is too large; the message names the rows.

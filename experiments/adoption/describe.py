@@ -280,7 +280,7 @@ def describe_table(table: AnswerTable, domain: Domain | None = None) -> TableDes
 
     Args:
         table: As read.
-        domain: Whose trials they are; guessed from the columns' names among those of the package where it is None.
+        domain: Kind of task of the trials; guessed from the columns' names among those of the package where it is None.
     """
     return _with_tried_advice(_described(table, domain, AnswerColumns()))
 

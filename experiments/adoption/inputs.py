@@ -95,7 +95,7 @@ def missing_inputs(
     Args:
         trials: All experiments of the file.
         columns: What its columns mean.
-        domain: Of the trials.
+        domain: Domain of the trials.
         is_ordered: Whether the column of order, if there is one, says which trial came first.
     """
     layout = known_layout(domain)
@@ -196,8 +196,8 @@ def confounds_of(
 
     Args:
         trials: All experiments.
-        layout: Of the domain.
-        domain: Of the trials.
+        layout: Layout of the domain.
+        domain: Domain of the trials.
         in_order: Whether rows are known to stand in the order of presentation.
     """
     stimuli = [item.stimuli for item in trials]

@@ -250,7 +250,7 @@ def by_side(
     columns than the other: another pair of words would then number outcomes, not options.
 
     Args:
-        names: Of all columns.
+        names: Names of all columns.
         kind: Words for what the columns hold.
         pairs: Words that may tell the two options apart, the most telling first.
 

@@ -188,7 +188,7 @@ class RowsLeftOut:
 
         Args:
             read: The rows that are read.
-            columns: Which columns name participants, experiments and congruence.
+            columns: Columns that name participants, experiments and congruence.
         """
         lost = [
             _without_practice(rows, read)
@@ -225,7 +225,7 @@ class RowsLeftOut:
 
         Args:
             read: The rows that are read.
-            columns: Which columns name participants, experiments, attributes and congruence.
+            columns: Columns that name participants, experiments, attributes and congruence.
         """
         if not self._parts:
             return LeftOutTable()

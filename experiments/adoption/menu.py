@@ -51,7 +51,7 @@ def menu_of(table: TableSignature, fewest_options: int) -> Menu | None:
 
     Args:
         table: The columns.
-        fewest_options: Of a menu with one attribute.
+        fewest_options: Fewest options of a menu with one attribute.
     """
     named = [name for name in table.columns if not UNNAMED.match(name)]
     parts = {name: _parts(name) for name in named if not set(words_of(name)) & NO_ATTRIBUTES}

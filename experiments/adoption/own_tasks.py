@@ -85,7 +85,7 @@ def own_task_in_words(table: TableSignature, fewest_options: int = 3) -> str:
 
     Args:
         table: The columns.
-        fewest_options: Of a menu with one attribute; two, where rows were alternatives and so nothing else is meant.
+        fewest_options: Least number for a menu with one attribute; two, where rows were alternatives.
     """
     if _is_go_no_go(table):
         return (

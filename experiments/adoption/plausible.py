@@ -358,7 +358,7 @@ def check_unit_of_delays(
 
     Args:
         frame: Cells as they stand in the file.
-        name: Of the file.
+        name: Name of the file.
         columns: What its columns mean.
         notes: What was accepted is added to them.
     """
@@ -392,7 +392,7 @@ def check_units(
 
     Args:
         frame: Rows that count.
-        name: Of the file.
+        name: Name of the file.
         columns: What its columns mean.
         unread: Names of columns that are not read.
         notes: What was accepted is added to them.
@@ -598,7 +598,7 @@ def check_practice(
 
     Args:
         frame: Rows that are read.
-        name: Of the file.
+        name: Name of the file.
         columns: What its columns mean.
         unread: Names of columns that are not read.
         notes: What was accepted is added to them.
@@ -630,7 +630,7 @@ def check_forced(frame: pd.DataFrame, name: str, columns: AnswerColumns, notes: 
 
     Args:
         frame: All rows, whether they are read or left out.
-        name: Of the file.
+        name: Name of the file.
         columns: What its columns mean.
         notes: What was accepted is added to them.
     """
@@ -684,7 +684,7 @@ def check_begins_anew(
 
     Args:
         frame: Rows that are read.
-        name: Of the file.
+        name: Name of the file.
         columns: What its columns mean.
         unread: Names of columns that are not read.
         notes: What was accepted is added to them.
@@ -1056,7 +1056,7 @@ def stimuli_at_places(
     """The columns that hold the same stimuli at changing places, from the left; empty without any.
 
     Args:
-        cells: Of a table.
+        cells: Cells of a table.
         participant: ``(n_rows,)`` number of the person.
         chosen: Cells of the response; stimuli that it names are none of places.
         used: Columns that are read as something else.

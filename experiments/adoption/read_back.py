@@ -43,11 +43,11 @@ def read_back(
     """Three responses in words, for the user to see whether options, units and sides are right.
 
     Args:
-        trials: Of each experiment.
-        rows: Of each experiment the places of the rows of its responses.
-        cells: Of all rows.
+        trials: Trials of each experiment.
+        rows: Places in each experiment of the rows of its responses.
+        cells: Cells of all rows.
         columns: What they mean.
-        domain: Of the trials.
+        domain: Domain of the trials.
     """
     item, places = trials[0], rows[0]
     lines = [

@@ -39,8 +39,8 @@ class RowsWrongError(TrialsError):
         """Complain about rows.
 
         Args:
-            words: For people, where this ends the reading.
-            places: Of the rows in the table of `adopt`.
+            words: Words for people, where this ends the reading.
+            places: Places of the rows in the table of `adopt`.
             reason: What is wrong with them, in a few words.
             empty: Whether nothing stands in their cells, rather than something wrong.
         """

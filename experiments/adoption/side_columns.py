@@ -71,7 +71,7 @@ def side_columns(
     Args:
         frame: Rows of text cells.
         columns: What its columns mean.
-        labels: Of a domain's options.
+        labels: Labels of a domain's options.
     """
     found = []
     for name in map(str, frame.columns):

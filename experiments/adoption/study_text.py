@@ -58,10 +58,10 @@ def study_text(
     """The text of a study file.
 
     Args:
-        name: Of the study.
+        name: Name of the study.
         question: What it asks.
-        domain: Of the trials.
-        file: With the answers, relative to the study file.
+        domain: Domain of the trials.
+        file: File with the responses, relative to the study file.
         columns: What its columns mean; a question mark is marked for somebody to fill in.
         theories: Published theories that are the first rivals.
         sealed_share: Share of trials that nobody looks at before the verdict.

@@ -65,7 +65,7 @@ def guessed_correctness(distinct: set[str], name: str) -> dict[str, int]:
 
     Args:
         said: The cells.
-        name: Of their column; where it speaks of errors, yes means wrong.
+        name: Name of their column; where it speaks of errors, yes means wrong.
     """
     tells_errors = bool(ERRORS & set(words_of(name)))
     others = distinct - {*RIGHT, *WRONG}

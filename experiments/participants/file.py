@@ -78,7 +78,7 @@ class FileParticipants(NewParticipants):
         """Make a source that waits for answers collected elsewhere.
 
         Args:
-            folder: Of the run; the trials to ask are written there, in ``asked``.
+            folder: Folder of the run; the trials to present are written there, in ``asked``.
             domain: Makes the stimuli that people can be asked.
             settings: Describe the design space to the domain.
         """
@@ -147,8 +147,8 @@ def read_answers(
 
     Args:
         table: As `read_cells` reads it.
-        designs: By name of experiment.
-        domain: Of the task.
+        designs: Designs by name of the experiment.
+        domain: Domain of the task.
         name_of: A person's identifier in the file to a pseudonym.
 
     Raises:

@@ -80,8 +80,8 @@ def outcome_of(
     """The outcome that a response is, or why it is none.
 
     Args:
-        task: Whose grid it is.
-        stimuli: Of the design.
+        task: Task whose grid it is.
+        stimuli: Stimuli of the design.
         press: What was measured.
         off_grid: What becomes of times that no bin has.
     """
@@ -137,8 +137,8 @@ def draw_presses(
     """Keys and times that are given outcomes: a time anywhere in the bin, and any of the wrong keys.
 
     Args:
-        task: Whose grid it is.
-        stimuli: Of which ``rows`` are rows.
+        task: Task whose grid it is.
+        stimuli: Stimuli that ``rows`` are rows of.
         rows: Trials, in any shape.
         outcomes: One for each.
         rng: Decides.

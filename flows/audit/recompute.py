@@ -376,7 +376,7 @@ def difference(
         recorded: What is recorded.
         again: What was computed again.
         value_of: What an artifact holds: artifacts of other names may hold nearly the same numbers.
-        place: Of both, in a larger value.
+        place: Place of both in a larger value.
         tolerance: Largest difference of two numbers that counts as none.
     """
     where = place or "it"
@@ -501,7 +501,7 @@ def walk_again(
 
     Args:
         trace: Open for reading.
-        wanted: Which steps are computed again; those that took none of their own always are.
+        wanted: Steps that are computed again; those that took none of their own always are.
         data: Folder of the published data sets, where the study needs one.
         n_workers: Theories that run at the same time.
     """

@@ -205,7 +205,7 @@ def evaluate(folder: RunFolder) -> ProcessEvaluation:
     """Apply every rule to a run.
 
     Args:
-        folder: Of the run, which may still be going on.
+        folder: Folder of the run, which may still be going on.
 
     Raises:
         RunMissingError: There is no run, or nothing of it is recorded yet.

@@ -169,13 +169,13 @@ def rewind(
     """Branch a run at a record, once for each change and repeat and oftener without a change, and compare.
 
     Args:
-        folder: Of the run; only read.
+        folder: Folder of the run; only read.
         at: A record, by number or beginning of its digest.
         edits: Hypotheses, one changed field each.
         repeats: Replays of each hypothesis; the baseline, which all share, has more (see `baseline_repeats`).
         outcome: A name in `OUTCOMES`.
         effects: Whether outside effects are as recorded wherever the same was asked, or all asked anew.
-        branches: Where the branches go; ``branches`` in the run's folder by default. One that is there is carried on.
+        branches: Folder of the branches; ``branches`` in the run's folder by default. One that is there is carried on.
         data: Folder of the published data sets, for archival studies.
         n_workers: Theories that run at the same time.
         progress: Told what goes on.

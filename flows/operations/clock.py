@@ -106,7 +106,7 @@ class LabClock:
         """The passes that are due, each of which the caller starts.
 
         Args:
-            schedules: Of the laboratory, by name.
+            schedules: Schedules of the laboratory, by name.
             moment: The present time, which may jump.
 
         Raises:

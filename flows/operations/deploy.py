@@ -285,7 +285,7 @@ def deployment_of(schedule: CampaignSchedule, runs: Path, *, by_event: bool) -> 
     """The deployment of a schedule.
 
     Args:
-        schedule: Of the laboratory.
+        schedule: Schedule of the laboratory.
         runs: Its folder of runs.
         by_event: Whether an automation starts a pass when the event arrives that answers have come.
     """

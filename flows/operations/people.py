@@ -510,7 +510,7 @@ def ask_more(folder: Path, n_more: int, experiment: str = "") -> int:
     It is a record and a deviation from the preregistration. On the page there is room at once.
 
     Args:
-        folder: Of the run.
+        folder: Folder of the run.
         n_more: People beyond those wanted by now.
         experiment: Name of the experiment; the one that is collecting by default.
 

@@ -139,12 +139,12 @@ def make_schedule(
     """Check what a person asked for.
 
     Args:
-        name: Of the schedule, and of its run.
+        name: Name of the schedule, and of its run.
         study: The study file; not read here.
         cron: Five fields.
         interval: A number with a unit: ``90s``, ``30m``, ``6h``, ``1d``, ``2w``.
         at: A time, ISO 8601; without an offset it is in ``timezone``.
-        timezone: Of ``cron`` and ``at``.
+        timezone: Timezone of ``cron`` and ``at``.
         data: Folder of the published data sets.
         new_run: Whether each time begins a run of its own.
         workers: Theories that run at the same time.

@@ -715,11 +715,11 @@ def conditions(
     """Means in each condition, and behind them each participant's, joined by lines.
 
     Args:
-        names: Of the conditions.
+        names: Names of the conditions.
         lines: Data and predictions.
         people: ``(n_participants, n_conditions)``; NaN without responses.
         what: The means are of.
-        width: In pixels.
+        width: Width in pixels.
     """
     left, right, top, bottom = 56, width - 84, 12, 250
     canvas = SvgCanvas(f"{what} in each condition", width, bottom + 34)

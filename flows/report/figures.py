@@ -254,7 +254,7 @@ def predictions_chart(
         chosen: The design of the experiment.
         shares: Observed choices; None before they arrived.
         predicted: Frozen predictions of each theory, ``(3, n_trials)``.
-        option: Whose proportions are shown.
+        option: Option whose proportions are shown.
         n_people: Participants of the experiment, where they are known.
     """
     rivals = list(predicted)[:MOST_RIVALS]

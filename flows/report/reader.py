@@ -419,8 +419,8 @@ class RunReading:
 
         Args:
             experiment: Before which the theory's predictions were frozen.
-            theory: Whose predictions.
-            keys: Of the trials; one that the design does not have gets NaN.
+            theory: Theory that predicts.
+            keys: Keys of the trials; one that the design does not have gets NaN.
         """
         known = self.state.experiments
         arrays = self.trace.artifacts.get_arrays(

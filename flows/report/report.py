@@ -77,7 +77,7 @@ def write_report(folder: Path, out: Path | None = None) -> Path:
     The summary has two printed pages and stands where `lakatos.flows.report.two_pages.summary_beside` says.
 
     Args:
-        folder: Of the run, which may still be going on.
+        folder: Folder of the run, which may still be going on.
         out: File to write; ``report.html`` in the run's folder when None.
 
     Raises:

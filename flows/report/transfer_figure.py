@@ -27,8 +27,8 @@ def draw_transfer(title: str, lines: Sequence[TransferLine], file: Path) -> None
     """Draw how far each line is ahead of the best published theory, with 95% intervals; SVG or PNG by the ending.
 
     Args:
-        title: Above the figure.
-        lines: In the order in which they are shown.
+        title: Title above the figure.
+        lines: Lines in the order in which they are shown.
         file: To write.
     """
     whole = _shown([line for line in lines if not line.half])

@@ -32,8 +32,8 @@ def useless(state: RolesState, role: str, cycle: int) -> str:
 
     Args:
         state: Everything that models have said so far.
-        role: Of the question.
-        cycle: Of the question.
+        role: Role of the question.
+        cycle: Cycle of the question.
     """
     lines = [
         item.record

@@ -89,7 +89,7 @@ def unusable(answer: BaseModel, shown: Sequence[Exhibit]) -> str:
     """Explain why the laboratory could not use an answer of the right form; empty if it could.
 
     Args:
-        answer: Of a role.
+        answer: Answer of a role.
         shown: What the role was shown.
     """
     match answer:

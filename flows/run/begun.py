@@ -36,7 +36,7 @@ def forget_begun(study: CampaignConfig, folder: Path, made: Sequence[Path]) -> N
 
     Args:
         study: Its study.
-        folder: Of the run, which is closed.
+        folder: Folder of the run, which is closed.
         made: Folders that were made for it, the innermost first; those that hold something else stay.
     """
     forget_heads(folder)

@@ -62,7 +62,7 @@ def laboratory_of(
     """A laboratory on the cluster that ``LAKATOS_CLUSTER`` (or ``cluster``) names; of this process where it is empty.
 
     Args:
-        domain: Of all trials that theories are asked about.
+        domain: Domain of all trials for which theories predict.
         n_workers: Theories that run at the same time here, for what is not sent out.
         cluster: Address of a Dask scheduler, or ``local:N``.
         seconds: Processor time of one call of a theory.
@@ -200,8 +200,8 @@ def chunk_size(n_items: int, n_threads: int, seconds: float | None) -> int:
     """Items of one chunk: a few chunks for each thread, but none that is over in less than `CHUNK_S`.
 
     Args:
-        n_items: In all.
-        n_threads: Of the cluster.
+        n_items: Number of items in all.
+        n_threads: Number of threads of the cluster.
         seconds: What one item takes; None if that is unknown.
     """
     even = -(-n_items // (CHUNKS_PER_WORKER * max(n_threads, 1)))

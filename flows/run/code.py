@@ -35,7 +35,7 @@ def science(domain: str = "", root: Path = ROOT) -> Fingerprint:
     import them. Prompts do: they decide what a step computes, too.
 
     Args:
-        domain: Of the run's study; of everything where it is empty.
+        domain: Domain of the run's study; of everything where it is empty.
         root: Folder of the packages.
     """
     texts = {

@@ -81,7 +81,7 @@ def summary_of(state: RunState, head: tuple[int, str], waiting: str) -> RunSumma
     """The summary of a state.
 
     Args:
-        state: Of the run.
+        state: State of the run.
         head: Number and hash of the last event that it was computed from.
         waiting: Whom the run waits for, in words.
     """

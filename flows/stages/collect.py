@@ -539,9 +539,9 @@ def n_counting(config: CampaignConfig, trace: Trace, state: RunState, name: str)
     """Count whose responses to an experiment would count if no participant followed; nothing is written down.
 
     Args:
-        run: That a pass is about to carry on; its own state does not know of the experiment before it does.
+        run: Run that a pass is about to continue; its own state does not know of the experiment before it does.
         state: All that is recorded.
-        name: Of the experiment.
+        name: Name of the experiment.
     """
     people = answers_of(trace, name)
     found = _exclusions(

@@ -117,7 +117,7 @@ def stop_early(
 
     Args:
         evidence: What the campaign knows.
-        trace: Where the end is recorded.
+        trace: Trace in which the end is recorded.
         plan: What was frozen.
         waiting: How far collection is.
         kept: People whose responses count, in order of arrival.

@@ -180,8 +180,8 @@ def binned(
 
     Args:
         values: ``(n_trials,)`` of the property, by experiment.
-        parts: By experiment, the responses and each theory's ``(n_trials, n_options)`` shares.
-        option: Whose share is meant.
+        parts: Responses and each theory's ``(n_trials, n_options)`` shares.
+        option: Option whose share is meant.
 
     Returns:
         One for each group that somebody answered, in order. Predictions count each trial as often as it was answered;

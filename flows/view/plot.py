@@ -80,7 +80,7 @@ def plot(
     """The element that `static/plots.js` draws in.
 
     Args:
-        name: Of the plot on its page.
+        name: Name of the plot on its page.
         title: What it shows, for who does not see it.
         x, y: Names of the axes.
         dots, lines: What is drawn; those that are empty are left out.
@@ -89,7 +89,7 @@ def plot(
         marks: Upright lines.
         diagonal: Whether a line joins equal values.
         selects: Identifier of the table whose rows go with the marks, by ``data-key``.
-        height: In CSS pixels.
+        height: Height in CSS pixels.
     """
     data: dict[str, Any] = {
         "title": title,

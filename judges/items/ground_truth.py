@@ -97,9 +97,9 @@ def simulated_items(
         n_trials: Distinct trials that judges see, drawn from these, since what is settled by much evidence teaches
             judges nothing; the label has the most. The steps of a schedule are set by ``settings``.
         n_people, n_settling: Powers of two: people behind what judges see, drawn from these, and behind the label.
-        n_draws: Of each theory's population.
+        n_draws: Number of draws of each theory's population.
         settled: Standard errors by which one must be ahead.
-        settings: Of the space.
+        settings: Settings of the space.
 
     Raises:
         AnchorError: After ten times as many problems as items were wanted, some cell is still not full.
@@ -228,9 +228,9 @@ def archived_items(
     Args:
         archive: Experiments of one data set.
         domain, family, laboratory, rng: As in `simulated_items`.
-        n_blocks: Of each experiment.
+        n_blocks: Number of blocks of each experiment.
         n_pairs: Pairs of theories compared on each block.
-        n_draws: Of each theory's population.
+        n_draws: Number of draws of each theory's population.
     """
     items: list[AnchorItem] = []
     for trials in archive:

@@ -49,7 +49,7 @@ class QuestionFolder:
         """Use ``folder``, which is made if it is not there.
 
         Args:
-            folder: Of the questions.
+            folder: Folder of the questions.
             most_questions: After so many, new ones are refused.
         """
         folder.mkdir(parents=True, exist_ok=True)

@@ -82,7 +82,7 @@ class OpenAIModel:
         """Nothing is sent yet, and no key is read.
 
         Args:
-            settings: Of the client ``openai``.
+            settings: Settings of the client ``openai``.
         """
         self.settings = settings
         self._clients: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, openai.AsyncOpenAI] = (
@@ -411,7 +411,7 @@ def body_of_request(
     """A request as arguments of ``chat.completions.create``.
 
     Args:
-        settings: Of the model.
+        settings: Settings of the model.
         request: What is asked.
         withheld: Fields that are not sent. Where ``response_format`` is one of them, the prompt holds the schema.
     """

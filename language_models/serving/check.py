@@ -97,7 +97,7 @@ async def check(
     """Try everything that the shapes need, and time them.
 
     Args:
-        settings: Of a model behind a server.
+        settings: Settings of a model behind a server.
         shapes: As the study's roles send them.
         n_calls: Timed calls for each shape.
 

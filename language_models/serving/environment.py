@@ -107,7 +107,7 @@ def install(runtime: Runtime, progress: Callable[[str], None] = print) -> Servin
     """Make the environment by its lock, every file checked against its hash, and see that it works.
 
     Args:
-        runtime: Which build.
+        runtime: Build of the runtime.
         progress: Told what is being done.
 
     Returns:
@@ -209,8 +209,8 @@ def process_environment(
     Few are passed on: keys and tokens of other services stay with the laboratory. Nothing is reported to anyone.
 
     Args:
-        runtime: Which build.
-        folder: Of the environment.
+        runtime: Build of the runtime.
+        folder: Folder of the environment.
         inherited: The laboratory's variables; the present ones by default.
     """
     given = os.environ if inherited is None else inherited

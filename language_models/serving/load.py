@@ -105,9 +105,9 @@ async def time_calls(
     """Ask all, so many at a time.
 
     Args:
-        client: From `http_client`.
-        settings: Of the model.
-        requests: In the order in which they are begun.
+        client: Client from `http_client`.
+        settings: Settings of the model.
+        requests: Requests in the order in which they are begun.
         n_in_flight: Asked at the same time.
         watch: Told the server's metrics while calls are in flight.
         watch_every_s: Between two looks.

@@ -119,7 +119,7 @@ class ModelServer:
         """Start the process; it is not ready then.
 
         Args:
-            launch: From `language_models.serving.launch.prepare`.
+            launch: Launch from `language_models.serving.launch.prepare`.
             log: File for what the server says; appended to.
 
         Raises:

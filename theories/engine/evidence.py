@@ -109,8 +109,8 @@ def with_fit(form: Theory, theories: TheoriesState, *, relearned: bool = False) 
     """A theory with the people that its newest fit found, where there is one, told as the verdict tells it.
 
     Args:
-        form: With its declared ranges.
-        theories: Of the run.
+        form: Form with its declared ranges.
+        theories: Theories of the run.
         relearned: Whether the people are those learned from all responses after the verdict, where there are any.
     """
     if theories.told is not None:

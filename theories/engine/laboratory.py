@@ -83,7 +83,7 @@ class Laboratory:
         """Start nothing yet; a sandbox starts with the first theory of its thread.
 
         Args:
-            domain: Of all trials that theories are asked about here.
+            domain: Domain of all trials for which theories predict here.
             n_workers: Theories that run at the same time.
             require: Sandbox layers without which no theory may run.
             seconds: Processor time of one call of a theory.
@@ -237,7 +237,7 @@ class Laboratory:
         """The people of each theory that answers show; see `learn_people`. A theory that fails yields its error.
 
         Args:
-            theories: With their declared ranges.
+            theories: Theories with their declared ranges.
             starts: What earlier answers taught about each; empty where there were none.
             trials: All experiments.
             done: Called whenever a theory is finished.
@@ -280,9 +280,9 @@ class Laboratory:
         Where there are several data sets, each is predicted from the others.
 
         Args:
-            theories: With the people that all of the experiments taught; side by side, each by itself.
+            theories: Theories with the people that all of the experiments taught; side by side, each by itself.
             trials: All experiments.
-            n_draws: Of each population.
+            n_draws: Number of draws of each population.
             done: Called whenever a theory is finished.
         """
 
@@ -336,9 +336,9 @@ class Laboratory:
         """Choice proportions of the population, ``(n_trials, n_options)``, however many trials there are.
 
         Args:
-            theory: With its population.
+            theory: Theory with its population.
             stimuli: Trials.
-            n_draws: Of the population.
+            n_draws: Number of draws of the population.
             lapse: Whether lapses that the theory declares count.
             random_choices: Share of responses given at random, whatever the theory states.
         """
@@ -375,10 +375,10 @@ class Laboratory:
             stimuli: What people are asked, in the order of a schedule where the domain has one, else in random ones.
             n_people: Per theory; a power of two where all draws of a population are asked.
             rng: Source of the people and their responses.
-            n_draws: Of each population, from which people are drawn by lot.
+            n_draws: Number of draws of each population, from which people are drawn by lot.
             repetitions: Presentations of each trial.
             asked: ``(n_people, n_trials)`` presentations to each person, in place of ``repetitions``.
-            random_choices: Of each theory's people, share of responses given at random; none by default.
+            random_choices: Share of random responses of each theory's people; none by default.
         """
         shares = random_choices or [0.0] * len(theories)
         lengths: NDArray[np.int64] | None

@@ -182,7 +182,7 @@ def represent_participants(
     Args:
         item: The function.
         people: Columns of each participant.
-        sandbox: Where it runs.
+        sandbox: Sandbox in which it runs.
         seconds: Processor time of one call.
         done: Called after each participant.
 

@@ -65,10 +65,10 @@ def estimate_participants(
     """Estimate each participant's parameters.
 
     Args:
-        theory: With its declared ranges.
+        theory: Theory with its declared ranges.
         trials: Experiments whose participants can be told apart.
-        laboratory: Where the theory runs.
-        seed: For the points that are tried.
+        laboratory: Laboratory in which the theory runs.
+        seed: Seed of the points that are tried.
 
     Raises:
         TrialsError: Participants cannot be told apart.
@@ -102,10 +102,10 @@ def simulate_participants(
     """Simulate as many participants as there are, with the same trials in the same order.
 
     Args:
-        theory: With its population, from which participants are drawn.
+        theory: Theory with its population, from which participants are drawn.
         trials: Experiments whose participants can be told apart.
-        laboratory: Where the theory runs.
-        rng: For participants and their responses.
+        laboratory: Laboratory in which the theory runs.
+        rng: Generator for participants and their responses.
         parameters: ``(n_participants,)`` of each experiment, by name, in place of drawn ones.
 
     Returns:
@@ -191,9 +191,9 @@ def recover_parameters(
     """Estimate the parameters of simulated participants, and compare them with the truth.
 
     Args:
-        simulated: Of `simulate_participants`.
-        theory: That they followed.
-        laboratory: Where it runs.
+        simulated: Result of `simulate_participants`.
+        theory: Theory that they followed.
+        laboratory: Laboratory in which it runs.
         conditions: ``(n_participants,)`` of all experiments, by name: estimates that are also looked at by themselves.
 
     Returns:

@@ -158,13 +158,13 @@ def transfer(
     """Predict new responses by a theory, by published theories taught by these responses, and by generic learners.
 
     Args:
-        theory: With the people that it comes with.
-        published: By name, with declared ranges.
+        theory: Theory with the people that it comes with.
+        published: Published theories by name, with declared ranges.
         trials: Experiments in which the theory was not found.
-        laboratory: Where theories run; of the same domain.
+        laboratory: Laboratory in which theories run; of the same domain.
         form: The theory with its declared ranges, where ``theory`` has learned people.
-        n_draws: Of each population, a power of two.
-        seed: Of the learners.
+        n_draws: Number of draws of each population, a power of two.
+        seed: Seed of the learners.
 
     Raises:
         TheoryError: The theory does not run on these trials.
@@ -239,9 +239,9 @@ def rescaled(
     predicted best; each group is predicted with the numbers of the others.
 
     Args:
-        theory: With the people that it came with.
+        theory: Theory with the people that it came with.
         evidence: What these make of each experiment.
-        laboratory: Where it runs.
+        laboratory: Laboratory in which it runs.
     """
     changes = [partial(rescale, scale=scale, lapse=lapse) for scale in SCALES for lapse in LAPSES]
     if any(item.followed is not None for item in evidence):
@@ -300,7 +300,7 @@ def person_by_person(
     Args:
         theory: Its people are the prior of each person.
         trials: Single responses, at least two of each person.
-        laboratory: Where it runs.
+        laboratory: Laboratory in which it runs.
         n_draws: People drawn; each person's first half says which of them are like that person.
     """
     first = [first_half(item) for item in trials]

@@ -314,7 +314,7 @@ def account_of(
 
     Args:
         head: Short name of the form; the strongest clause with a label that is short enough is added to it.
-        clauses: In the order in which they are told.
+        clauses: Clauses in the order in which they are stated.
         priors: Declared, or as the newest fit has them.
         pooled: Whether people could not be told apart, so that a spread is what is not known of one shared value.
         lacking: What clauses need or lack, as far as no trial of that kind was asked.
@@ -704,8 +704,8 @@ def _tell_settled(
 
     Args:
         clause: It says something of everybody.
-        prior: Of its number.
-        priors: Of all.
+        prior: Prior of its parameter.
+        priors: Priors of all parameters.
         distances: ``(N_PEOPLE,)`` from what says nothing, of people with this prior.
         pooled: As in `account_of`.
     """

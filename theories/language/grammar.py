@@ -327,8 +327,8 @@ class Grammar:
         """Return the clauses of the composition, mechanism by mechanism.
 
         Args:
-            composition: Of which mechanisms that no later one reads are not told.
-            name: Of a published theory, which needs only the labels that it contains itself.
+            composition: Composition whose mechanisms that no later one reads are not stated.
+            name: Name of a published theory, which needs only the labels that it contains itself.
         """
         parameters, used = self.parameters(composition), self.acting(composition)
         must = {slot.name for slot in self.slots if slot.least}
@@ -359,7 +359,7 @@ class Grammar:
 
         Args:
             composition: Form, and priors where some were learned.
-            name: Of a published theory; the table's name of the form when empty.
+            name: Name of a published theory; the table's name of the form when empty.
             pooled: Whether the priors were learned from people who could not be told apart.
         """
         used = self.used(composition)

@@ -179,7 +179,7 @@ class Theory:
 
         Args:
             n_draws: A power of two.
-            lapse: With False, the declared lapse rate is set to 0.
+            lapse: Whether lapses occur; with False, the declared lapse rate is set to 0.
         """
         rng = np.random.default_rng(int(self.digest[:16], 16))
         drawn = draw_population(self.priors, n_draws, rng)

@@ -74,7 +74,7 @@ def check_format(meta: Mapping[str, str], place: object) -> None:
 
     Args:
         meta: As given to `create`, and the format.
-        place: Where the journal is, for the message.
+        place: Place of the journal, for the message.
 
     Raises:
         NewerFormatError: It was written by a newer version.

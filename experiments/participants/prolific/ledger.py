@@ -342,7 +342,7 @@ class PaymentLedger:
         """Take note of submissions; a state that was left behind is not gone back to, and nobody is taken out.
 
         Args:
-            plan: Of the recruitment.
+            plan: Plan of the recruitment.
             seen: The service's list, in which states can be old and people occur twice.
             page: How visits to our page ended, by ``(participant, submission)``.
         """

@@ -247,7 +247,7 @@ def decide(
             are excluded may be replaced. When it has ended before everybody came, the study is paused, and somebody is
             told to stop it.
         stop_when_ended: Stop it then, without being told.
-        command: That stops it, for the message.
+        command: Command that stops it, for the message.
     """
     if account.limit is None or account.study is None:
         return ()

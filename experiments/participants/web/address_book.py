@@ -24,7 +24,7 @@ def make_token(key: bytes, chosen: bytes = b"") -> str:
     """Make the token by which a browser is known again: 16 random bytes, and a seal of the server.
 
     Args:
-        key: Of the run's collection, which nobody else has.
+        key: Key of the run's collection, which nobody else has.
         chosen: The 16 bytes, where they are not to be random.
     """
     chosen = chosen or secrets.token_bytes(16)

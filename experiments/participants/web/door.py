@@ -88,7 +88,7 @@ class HostGuard:
 
         Args:
             app: The server.
-            names: By which it may be asked, beside addresses in numbers and ``localhost``.
+            names: Names by which it may be addressed, beside addresses in numbers and ``localhost``.
             own_pages: Whether pages of other servers may not ask it anything; no proxy may stand before it then.
         """
         self.app, self.names, self.own_pages = (

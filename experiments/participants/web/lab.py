@@ -150,10 +150,10 @@ def create_lab(
     Args:
         find: The folder of a study that people answer here, by name; None where there is no such study.
         names: The studies that people can be sent to now; where there is one only, ``/study/`` leads to it.
-        hosts: By which the server may be asked, beside addresses in numbers and ``localhost``.
+        hosts: Names by which the server may be addressed, beside addresses in numbers and ``localhost``.
         secure: Whether people reach it by https, so that cookies never travel without it.
         sweep_seconds: Between looks for people who stopped.
-        requests_per_second: Of one session in the long run.
+        requests_per_second: Requests per second of one session in the long run.
     """
     shelf = StudyShelf(find, secure)
 
@@ -240,7 +240,7 @@ def create_lab_desk(
         settings: What a run tells its researcher's page.
         token: Opens the pages.
         address: Under which people reach the server of `create_lab`.
-        requests_per_second: Of one session in the long run.
+        requests_per_second: Requests per second of one session in the long run.
     """
     app = server("Lakatos: the researcher's pages", (), requests_per_second)
     app.state.doors = DeskDoors(find, settings, token, address)

@@ -166,8 +166,8 @@ def check_within(names: Sequence[str], conditions: Mapping[str, PageCondition]) 
     """Raise `ValueError` where what a study says of conditions does not fit those within participants.
 
     Args:
-        names: Of ``design.conditions``.
-        conditions: Of ``page.conditions``.
+        names: Names of ``design.conditions``.
+        conditions: Conditions of ``page.conditions``.
     """
     for name, condition in conditions.items():
         only_within = [key for key in WITHIN_KEYS if getattr(condition, key)]

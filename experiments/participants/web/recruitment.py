@@ -136,8 +136,8 @@ class RecruitmentStore(CollectionFile):
         """Compare who came to an experiment with whom a recruitment service says it sent.
 
         Args:
-            name: Of the experiment.
-            service: That sends people to it.
+            name: Name of the experiment.
+            service: Service that sends people to it.
             listed: ``(participant, submission)`` of everybody in the service's list now.
 
         Returns:

@@ -58,10 +58,10 @@ class WebParticipants(NewParticipants):
         """Make a source of people who answer on the laboratory's own page.
 
         Args:
-            folder: Of the run.
+            folder: Folder of the run.
             domain: Makes the stimuli that people can be asked.
             settings: Describe the design space to the domain.
-            seed: Of the campaign; with the recruitment and a person's place it decides the order of trials.
+            seed: Seed of the campaign; with the recruitment and a person's place it decides the order of trials.
             page: How the page treats people.
             texts: The study's own sentences by language; see `experiments.participants.web.texts.texts_for`.
             forbidden: Trials that are never shown, as conditions on their features.

@@ -173,9 +173,9 @@ def consent_lines(
     """Return the paragraphs that people agree to, as they read them.
 
     Args:
-        texts: Of the page, in one language.
+        texts: Texts of the page, in one language.
         contact: Whom people can ask.
-        minutes: That it takes.
+        minutes: Minutes that it takes.
         n_trials: Decisions.
         recorded: Names of what else is noted.
         ticks: Words beside the study's own boxes; they stand before the last line, the agreement itself.

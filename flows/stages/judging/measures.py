@@ -73,7 +73,7 @@ def measure(
 
     Args:
         run: The campaign.
-        cycle: Of the verdict.
+        cycle: Cycle of the verdict.
         submission: What they are shown.
         inputs: Records behind it.
     """

@@ -115,13 +115,13 @@ def diagnose(
     """Write the loser's case file.
 
     Args:
-        cycle: Of the campaign.
+        cycle: Cycle of the campaign.
         loser: The theory that lost.
         leader: The one that leads.
         difference: Leader minus loser, nats per choice.
         experiments: All of them, in the order of the theories' evidence.
         grammar: Names the mechanisms that answer each feature.
-        rng: For the replicas.
+        rng: Generator for the replicas.
         others: Further theories that a share of the people might follow.
         n_replicas: Simulated data sets.
 
@@ -281,8 +281,8 @@ def confidence(rule: str, p: float, behind: float) -> float:
     """Calibrated probability that a claim names what is wrong.
 
     Args:
-        rule: Of its check.
-        p: Of its check.
+        rule: Rule of its check.
+        p: p value of its check.
         behind: As of `DiagnosisFinding`.
     """
     odds = np.dot(CONFIDENCE, confidence_columns(p, behind)) + CONFIDENCE_OF_RULE.get(rule, 0.0)

@@ -113,7 +113,7 @@ class AnswerPanel:
         """Lay the responses out as tables, one row a person where people can be told apart.
 
         Args:
-            evidence: Of the theory's draws, thinned.
+            evidence: Evidence of the theory's draws, thinned.
             log_weights: ``(n_draws,)``.
         """
         self.trials = trials = evidence.trials

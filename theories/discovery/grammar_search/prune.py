@@ -99,7 +99,7 @@ def prune(
     that, since one may only make up for the other.
 
     Args:
-        grammar: Of the composition.
+        grammar: Grammar of the composition.
         composition: To be pruned; its priors do not matter.
         validate: Fits and scores compositions.
         price: Nats per choice that a parameter must be worth, at most; `price_of_parameter` by default.
@@ -202,7 +202,7 @@ def is_ahead(
     """Whether the first of two forms predicts better by more than its further parts cost and than chance makes.
 
     Args:
-        grammar: Of both.
+        grammar: Grammar of both.
         first, second: Compositions with their scores on responses that they were not fitted to.
         price: Nats per choice that a parameter must be worth.
         odds: Prior odds of mechanisms.

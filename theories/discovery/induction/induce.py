@@ -120,7 +120,7 @@ def induce(
     """Find compact rules that predict answers to trials that have not been shown yet, and write them as theories.
 
     Args:
-        domain: Of the trials. Rule lists and kinds of people are looked for with two options only; weighed reasons
+        domain: Domain. Rule lists and kinds of people are looked for with two options only; weighed reasons
             with any number of options, levels or numbers; lessons where feedback tells what choices brought.
         trials: All experiments, responses in the order of presentation.
         rng: Divides trials into folds.

@@ -387,7 +387,7 @@ def remembered_of(domain: Domain, trials: Sequence[Trials]) -> RememberedRespons
     """Walk through everybody's responses with all that can be remembered.
 
     Args:
-        domain: Of the trials, with ``reward`` as feedback.
+        domain: Domain of the trials, with ``reward`` as feedback.
         trials: All experiments of one number of options; single responses in order.
     """
     options, learn = scores_of(domain), learn_code(domain)

@@ -77,7 +77,7 @@ def induce_lessons(
     """Rules of learning, one of each form.
 
     Args:
-        domain: Of the trials, with ``reward`` as feedback.
+        domain: Domain of the trials, with ``reward`` as feedback.
         trials: All experiments of one number of options; single responses in order.
         rng: Divides people into folds.
         report: Hears how far it is.

@@ -31,7 +31,7 @@ def vocabulary(domain: Domain, stimuli: Sequence[Stimuli]) -> TermVocabulary:
     """Terms for the trials at hand: those of the domain's family, or such as the shapes of its arrays allow.
 
     Args:
-        domain: Of the trials.
+        domain: Domain of the trials.
         stimuli: One per experiment; they may differ in the number of cues.
     """
     family = family_of(domain)

@@ -135,7 +135,7 @@ def read_numbers(
     """Numbers of options and of trials that vary, for responses that are options.
 
     Args:
-        domain: Of the trials.
+        domain: Domain of the trials.
         space: Names that code may use: ``trials``, ``xp`` and helpers; ``state`` is added.
         counts: ``(n_trials, n_outcomes)`` responses, which decide to which end each number is turned.
         past: What came before each row; None where rows are trials without an order.

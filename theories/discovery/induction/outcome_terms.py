@@ -187,7 +187,7 @@ class OutcomeLanguage:
         """Add screenings that are one step longer than the best ones, as far as they would explain more.
 
         Args:
-            gain: Of terms by their values and prices.
+            gain: Gain of terms by their values and prices.
             used: Terms whose screenings are made longer in any case.
             of_past: Whether only screenings with a memory are made longer, or get a step with one.
         """
@@ -281,7 +281,7 @@ def read_language(
     """Terms and gates whose values vary.
 
     Args:
-        domain: Of the trials.
+        domain: Domain of the trials.
         arrays: ``(n_trials, ...)`` of all trials.
         counts: ``(n_trials, n_outcomes)`` responses, which decide to which end each number is turned.
         has_places: Whether it is known where options stood.

@@ -452,7 +452,7 @@ def induce_outcomes(
     """The weighed sum that predicts left-out trials best, as a theory.
 
     Args:
-        domain: Of the trials, any number of outcomes.
+        domain: Domain of the trials, any number of outcomes.
         trials: All experiments.
         rng: Divides trials into folds.
         least: Criterion that a theory must exceed on what it was fitted to, nats per choice.

@@ -32,7 +32,7 @@ def depends_on_past(
     largest rest of every shuffled copy (a permutation test: Good, 2005).
 
     Args:
-        answers: In the order of presentation.
+        answers: Responses in presentation order.
         plain, signed: Leads on the distinct trials, as numbers and as sides.
         rng: Shuffles.
 

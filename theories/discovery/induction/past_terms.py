@@ -69,7 +69,7 @@ def past_leads(answers: InductionAnswers, of: TermTable) -> TermTable:
     """Sides that one's own past suggests, on the rows: repeating, and comparing with what was chosen last.
 
     Args:
-        answers: In presentation order.
+        answers: Responses in presentation order.
         of: Leads (numbers) on the distinct trials whose scores may be remembered.
     """
     own = table_of((*_repeated_sides(answers), *_beside_last(answers, of)))
@@ -410,7 +410,7 @@ def kept_leads(answers: InductionAnswers, of: TermTable) -> TermTable:
     """Leads, on the rows, of what was taken before on either side of the screen, or of either option's kind.
 
     Args:
-        answers: In presentation order.
+        answers: Responses in presentation order.
         of: Leads on the distinct trials whose scores are remembered where they are what an option may be worth.
     """
     places = {score: row for row, score in enumerate(answers.vocabulary.scores)}
@@ -450,7 +450,7 @@ def _renewed(
     """Compute what is kept before each of some rows, by the text that renews it; 0 at a person's first.
 
     Args:
-        answers: In presentation order.
+        answers: Responses in presentation order.
         memory: Entry of the state.
         rows: All of some experiments.
         space: What the text may call.

@@ -158,7 +158,7 @@ def as_code_lengths(scores: Sequence[OptionScore], values: Array) -> tuple[Optio
     So a price grows with the number of terms that were to be chosen from (Rissanen, 1978).
 
     Args:
-        scores: At the prices that compare them with one another.
+        scores: Scores with the prices that compare them with one another.
         values: ``(n_scores, n_trials, 2)``.
     """
     prices = np.array([score.price for score in scores])

@@ -125,7 +125,7 @@ def analysis_tables(
     """Open answers and predictions as plain lists, by experiment.
 
     Args:
-        trials: By experiment, in the order in which they were asked.
+        trials: Responses by experiment, in the order of presentation.
         predicted: ``(n_trials, n_options)`` shares, by experiment and theory's title.
     """
     found: dict[str, dict[str, Any]] = {}
@@ -170,8 +170,8 @@ def arrays_in_words(
     """Each array of an experiment with shape, type, meaning, and levels or first values.
 
     Args:
-        table: Of `analysis_tables`.
-        meanings: Of arrays of the domain, by name.
+        table: Table of `analysis_tables`.
+        meanings: Meanings of arrays of the domain, by name.
         codes: Words that the numbers of an array stand for, from 0 on.
     """
     found = {}

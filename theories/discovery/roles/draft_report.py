@@ -31,8 +31,8 @@ def draft_report(
 
     Args:
         theory: The draft with the people that all answers taught.
-        scored: Of each experiment, predicted from the others, as for every theory of the leaderboard.
-        trials: By experiment, in the same order.
+        scored: Scores of each experiment, predicted from the others, as for every theory of the leaderboard.
+        trials: Responses by experiment, in the same order.
         rivals: Scores of other theories on the same experiments, by name.
         domain: Describes trials.
     """

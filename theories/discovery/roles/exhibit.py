@@ -168,7 +168,7 @@ def theory_exhibit(theory: Theory, title: str, beside: Exhibit | None = None) ->
     """Show the part of a theory's source that decides how it chooses, and its estimates; it cannot be cited.
 
     Args:
-        theory: With the population that the responses taught.
+        theory: Theory with the population that the responses taught.
         title: Its place in the case.
         beside: Another source that is shown before, whose functions are named only.
     """

@@ -37,10 +37,10 @@ def lessons_exhibit(trials: Trials, digest: Digest, name: str, place: int) -> Ex
     """Show how an experiment's responses depend on what followed earlier ones; None where outcomes are unknown.
 
     Args:
-        trials: Of one experiment of a task with feedback, not counts.
-        digest: Of the record of the responses.
-        name: Of the experiment.
-        place: Of the experiment among those of the study, from 1 on.
+        trials: Trials of one experiment of a task with feedback, not counts.
+        digest: Digest of the record of the responses.
+        name: Name of the experiment.
+        place: Place of the experiment among those of the study, from 1 on.
     """
     if trials.pooled or REWARD not in trials.feedback or (trials.count != 1).any():
         return None

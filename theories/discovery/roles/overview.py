@@ -44,11 +44,11 @@ def table_exhibits(
     """Every trial of an experiment with the shares of people, in parts; the same in every cycle.
 
     Args:
-        domain: Of the trials.
+        domain: Domain of the trials.
         trials: Answers.
-        digest: Of the record of the answers.
-        name: Of the experiment.
-        place: Of the experiment among those of the study, from 1 on.
+        digest: Digest of the record of the answers.
+        name: Name of the experiment.
+        place: Place of the experiment among those of the study, from 1 on.
     """
     order = [int(row) for row in np.flatnonzero(trials.totals.sum(axis=1))]
     parts = [order[at : at + ROWS_OF_PART] for at in range(0, len(order), ROWS_OF_PART)]
@@ -111,11 +111,11 @@ def predictions_exhibit(
     """Show what theories with learned populations predict of an experiment, on the trials that all miss most.
 
     Args:
-        domain: Of the trials.
+        domain: Domain of the trials.
         trials: Answers.
-        digest: Of the record of the answers.
-        scores: Of the same experiment, by the theory's name.
-        name: Of the experiment.
+        digest: Digest of the record of the answers.
+        scores: Scores of the same experiment, by the theory's name.
+        name: Name of the experiment.
         most: Trials that are shown.
     """
     scored = [_theory_scored(theory, score, name) for theory, score in scores.items()]
@@ -288,9 +288,9 @@ def people_exhibit(
     """Show how people differ: agreement, consistency, the theory that predicts each best, and effects of order.
 
     Args:
-        trials: By experiment.
-        scores: By theory's name, then by experiment.
-        digest: Of the record of the newest answers.
+        trials: Responses by experiment.
+        scores: Scores by theory's name, then by experiment.
+        digest: Digest of the record of the newest answers.
 
     Returns:
         None where people cannot be told apart.

@@ -68,10 +68,10 @@ def request_of(
 
     Args:
         question: What is asked.
-        rules: For which room is kept; see `pinned_request`.
+        rules: Rules for which room is kept; see `pinned_request`.
         sampling: Its ``max_tokens`` are kept free for the answer.
         secret: Known to the run only; see `language_models.context.assemble`.
-        context_tokens: Of the model.
+        context_tokens: Tokens of the context of the model.
         found: What tools returned: the most important to find room, shown last.
 
     Raises:
@@ -107,7 +107,7 @@ def context_of(
         prompt: The question's own, or more; after the data, which other roles read as well.
         rules, sampling, context_tokens: As of `request_of`.
         offers: Tools that go with it.
-        share: Of the room that may be used.
+        share: Share of the room that may be used.
         last: Exhibits that find room before the question's own, and are shown after the prompt.
 
     Raises:

@@ -46,11 +46,11 @@ def people_on_scale(
     """Quantiles of participants' responses by condition; the same in every cycle.
 
     Args:
-        domain: Of the trials; with a `shown_scale`.
-        trials: Of one experiment.
-        digest: Of the record of the responses.
-        name: Of the experiment.
-        place: Of the experiment among those of the study, from 1 on.
+        domain: Domain of the trials; with a `shown_scale`.
+        trials: Trials of one experiment.
+        digest: Digest of the record of the responses.
+        name: Name of the experiment.
+        place: Place of the experiment among those of the study, from 1 on.
     """
     value = _by_condition(domain, trials, trials.totals, MOST_CONDITIONS)
     facts = tuple(replace(fact, of=PEOPLE, experiment=name) for fact in facts_in(value))
@@ -63,11 +63,11 @@ def theories_on_scale(
     """The same of what theories with learned populations predict of an experiment.
 
     Args:
-        domain: Of the trials; with a `shown_scale`.
-        trials: Of one experiment.
-        digest: Of the record of the responses.
+        domain: Domain of the trials; with a `shown_scale`.
+        trials: Trials of one experiment.
+        digest: Digest of the record of the responses.
         predicted: ``(n_trials, n_outcomes)`` shares, by the theory's name.
-        name: Of the experiment.
+        name: Name of the experiment.
     """
     n = trials.totals.sum(axis=1)[:, None]
     value = {

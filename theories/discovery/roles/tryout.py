@@ -70,7 +70,7 @@ def try_program(
         program: As `program_of` gives it.
         check: `Laboratory.check`.
         evaluate: `Laboratory.evaluate_program` on the answers so far.
-        advocate: Whose criterion compares candidates.
+        advocate: Advocate whose criterion compares candidates.
         known: Sources that are there already.
     """
     if program.digest in known:

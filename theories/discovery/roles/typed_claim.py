@@ -112,7 +112,7 @@ def _value_problem(claim: TypedClaim, exact: Sequence[float], digits: int) -> st
     Args:
         claim: What is claimed.
         exact: What the records show, in one way or another.
-        digits: With so many decimals.
+        digits: Number of decimals.
     """
     scale = 100.0 if claim.unit == "percent" else 1.0
     sign = -1.0 if claim.direction == "below" else 1.0

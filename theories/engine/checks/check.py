@@ -38,11 +38,11 @@ def check_theory(
     Args:
         program: The text.
         domain: Gives the probes.
-        sandbox: Where it runs.
+        sandbox: Sandbox in which it runs.
         probes: Instead of the domain's own, for a theory of some of its trials only.
         candidates: The study's own trials, tried as well; each alone and at all points the first 40, a schedule whole.
         n_people: As many are asked together in an experiment of the study.
-        seed: Of random points, orders and simulated choices; the same seed asks the same.
+        seed: Seed of random points, orders and simulated choices; the same seed asks the same.
         steps: Instead of all of them.
 
     Returns:

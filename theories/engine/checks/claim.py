@@ -66,10 +66,10 @@ def check_claim(
     Args:
         theory: Its source states the predictions.
         domain: Gives probes and their variations.
-        sandbox: Where the code runs.
+        sandbox: Sandbox in which the code runs.
         predictions: Instead of those in the source.
         candidates: Trials of the study's own space, varied as well.
-        seed: Of points and variations; the same seed tries the same.
+        seed: Seed of points and variations; the same seed tries the same.
 
     Raises:
         TheorySourceError: A prediction is about what this domain cannot vary, or about a parameter that is not there.

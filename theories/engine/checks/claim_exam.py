@@ -70,7 +70,7 @@ def choice_test(observed: Array, probability: Array, n_groups: int = 10) -> tupl
     Args:
         observed: ``(n_events,)`` 1 where the event occurred, else 0.
         probability: ``(n_events,)`` stated before it.
-        n_groups: At most; groups whose count has a variance below 5 join the next.
+        n_groups: Most groups; groups whose count has a variance below 5 join the next.
 
     Returns:
         The p-value, the number of groups, and how many events contradict a probability of 0 or 1.
@@ -216,10 +216,10 @@ def _with_and_without(
 
     Args:
         trial: What is asked.
-        theory: Of which it is asked: the one on trial, or the same without parts that turn choices round.
-        people: With all parameters of the theory on trial.
+        theory: Theory that is examined: the one on trial, or the same without parts that turn choices round.
+        people: People with all parameters of the theory on trial.
         tried: Clauses.
-        priors: Of the theory on trial.
+        priors: Priors of the theory on trial.
 
     Returns:
         For each sheet ``(1 + n_clauses, n_people, n_rows, n_options)`` probabilities.

@@ -130,11 +130,11 @@ def try_exchanges(
     """Ask the same people with and without each part that says something without a number.
 
     Args:
-        theory: With the people that it learned; nothing is tried of one that the grammar did not compose.
-        grammar: Of the domain.
-        domain: Of the trials.
-        sandbox: In which theories run.
-        trials: That were asked; people who learn go through answers drawn at random.
+        theory: Theory with the people that it learned; nothing is tried of one that the grammar did not compose.
+        grammar: Grammar of the domain.
+        domain: Domain of the trials.
+        sandbox: Sandbox in which theories run.
+        trials: Presented trials; people who learn go through answers drawn at random.
 
     Raises:
         TheoryError: A theory cannot be run on these trials.

@@ -219,7 +219,7 @@ def _error(learner: Learner, table: Array, target: Array, folds: Sequence[Fold])
         learner: Takes the table, what is predicted for the rows that teach, and both kinds of rows.
         table: ``(n_rows, n_columns)``.
         target: ``(n_rows, n_outputs)``.
-        folds: In turn.
+        folds: Folds in turn.
     """
     wrong = 0.0
     for taught, held_out in folds:

@@ -41,7 +41,7 @@ def names_after_learning(
     """Names for what was learned about people, different for all.
 
     Args:
-        theories: With the people that answers taught, the leader first.
+        theories: Theories with the people that answers taught, the leader first.
         published: Titles of published theories, of those that are one or have the form of one.
         taken: Theories as they were called until now: no name passes from one to another.
     """

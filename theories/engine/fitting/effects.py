@@ -100,7 +100,7 @@ def learn_regression(
         free: ``(n_parameters, n_columns)`` which effects are learned.
         prior_sd: Standard deviation of each effect's normal prior, in widths of the range.
         counted: ``(n_people,)`` who teaches; everybody by default.
-        n_rounds: At most.
+        n_rounds: Most rounds.
     """
     who = np.ones(len(people.z), dtype=bool) if counted is None else counted
     teaching = PeopleOnDraws(people.latent, people.log_density, people.log_p[:, who], people.z[who])

@@ -106,7 +106,7 @@ def glance(view: TheoryView, near: Mapping[str, Prior], trials: Sequence[Trials]
     """Nats per choice that a theory would explain once fitted, roughly, by a look around a similar theory's people.
 
     Args:
-        view: Of the theory, on the stimuli of ``trials``.
+        view: View of the theory, on the stimuli of ``trials``.
         near: People that a similar theory learned from the same responses; parameters of other names or limits are
             looked for in their declared ranges.
         trials: All experiments.
@@ -187,10 +187,10 @@ def score_experiments(
     """Score a theory on every experiment, predicted from the others.
 
     Args:
-        view: Of the theory, on the stimuli of ``trials``.
+        view: View of the theory, on the stimuli of ``trials``.
         people: The population that all of them taught, as `learn_people` returned it.
         trials: All experiments.
-        n_draws: Of the population.
+        n_draws: Number of draws of the population.
         by_other_data_sets: Where there are several data sets, each experiment predicted with the people that the other
             data sets taught; see `score_with_people`.
     """
@@ -220,7 +220,7 @@ def evidence_of_population(
     person (`ExperimentEvidence.known`).
 
     Args:
-        view: Of the theory, on the stimuli of ``trials``.
+        view: View of the theory, on the stimuli of ``trials``.
         people: Whom answers taught.
         population: ``(n_draws,)`` values of each parameter in people of it.
         trials: All experiments.
@@ -240,10 +240,10 @@ def score_with_people(
     """Answers predicted with a population that others taught.
 
     Args:
-        view: Of the theory, on the stimuli of ``trials``.
+        view: View of the theory, on the stimuli of ``trials``.
         people: Whom the others' answers taught.
         trials: Experiments whose people had no part in that.
-        n_draws: Of the population.
+        n_draws: Number of draws of the population.
     """
     population = view.theory.with_people(people).population(n_draws)
     return [

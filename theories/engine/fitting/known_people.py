@@ -53,7 +53,7 @@ def learn_on_draws(
     """Draw people in batches, each from what the batches before showed, and learn the regression from all of them.
 
     Args:
-        view: Of the theory, on the stimuli of ``trials``.
+        view: View of the theory, on the stimuli of ``trials``.
         trials: Experiments whose people can be told apart.
         shared: One population for all, to begin with.
         z: ``(n_people, n_columns)`` what is known of each.
@@ -167,7 +167,7 @@ def learn_dependences(
     """The people of a theory that declares dependences: everybody together, and around which centers they lie.
 
     Args:
-        view: Of the theory, on the stimuli of ``trials``.
+        view: View of the theory, on the stimuli of ``trials``.
         trials: All experiments.
         shared: One population for all, as `calibrate` found it.
         n_each: People drawn in each of `N_BATCHES` batches.

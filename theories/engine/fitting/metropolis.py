@@ -122,9 +122,9 @@ def sample(
     """Draws of center, spread and every unit's latent values; the same for the same ``rng``.
 
     Args:
-        log_likelihood: Of each unit's responses.
+        log_likelihood: Log likelihood of each unit's responses.
         shared: ``(n_units,)``, whether a unit is ruled by the declared prior instead of a population.
-        n_parameters: Of the theory, at least one.
+        n_parameters: Number of parameters of the theory, at least one.
         draws: Kept of each chain; as many again until they are ``enough``.
         tune: Thrown away before.
         chains: Chains.

@@ -72,7 +72,7 @@ def log_density(latent: Array, center: Array, spread: Array, low: Array, high: A
     """``(n_groups, n_draws)`` log density of ``(n_parameters, n_draws)`` values.
 
     Args:
-        latent: On the scale of each prior.
+        latent: Values on the scale of each prior.
         center, spread: ``(n_groups, n_parameters)``, NaN where a distribution is uniform.
         low, high: ``(n_parameters,)`` limits.
     """
@@ -172,7 +172,7 @@ def maximise(
         likelihood: ``(n_draws, n_units)`` of each unit's responses, the largest of each unit 1.
         counted: ``(n_groups, n_units)`` 1 where a unit teaches a group's population, else 0.
         least: ``(n_parameters,)`` smallest spreads, as shares of the ranges.
-        n_rounds: At most; none is begun with so few draws left that count.
+        n_rounds: Most rounds; none is begun with so few draws left that count.
 
     Returns:
         Centers and spreads, ``(n_groups, n_parameters)`` each, and the weights of the draws in these populations.

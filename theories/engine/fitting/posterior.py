@@ -125,14 +125,14 @@ def fit(
         trials: Experiments; people with the same index in different experiments are different people.
         sandbox: Runs the NumPy code.
         tracer: Runs PyMC. One is started where none is given, which takes as long as a small posterior; keep one.
-        domain: Of the experiments; needed by a theory that learns.
+        domain: Domain of the experiments; needed by a theory that learns.
         draws: Draws of each chain. By default 500 at first, and more until R-hat is at most 1.01 and every quantity
             has 400 effective draws, or there are `MOST_DRAWS`.
         tune: Draws of each chain that are thrown away before; by default 500 with gradients and 150 without.
-        chains: By default 4 with gradients and 16 without.
+        chains: Number of chains; by default 4 with gradients and 16 without.
         seed: Decides the draws: the same seed gives the same posterior by the same method, versions and machine.
         gradient_free: Do not try to trace.
-        sweeps: Of the gradient-free sampler, for each draw; NUTS does not need it.
+        sweeps: Sweeps of the gradient-free sampler, for each draw; NUTS does not need it.
         say: Takes statements of the method, of its rough duration and of the time left.
 
     Raises:

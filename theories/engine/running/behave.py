@@ -30,7 +30,7 @@ def orders_of_asked(
 
     Args:
         asked: ``(n_people, n_trials)`` presentations to each person.
-        rng: For the orders.
+        rng: Generator for the orders.
 
     Returns:
         ``(n_people, n_steps)`` rows of trials, with the first of them again after a person's last one, and
@@ -60,7 +60,7 @@ class TheoryCrowd:
         Args:
             theory: Their rule.
             domain: Says what they see and what follows their responses.
-            sandbox: Where the theory runs.
+            sandbox: Sandbox in which the theory runs.
             stimuli: What they are asked.
         """
         self.domain, self.stimuli = domain, stimuli

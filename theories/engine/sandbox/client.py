@@ -91,7 +91,7 @@ class Sandbox:
     Args:
         require: Names of layers (see `ProtectionLevel`) without which nothing is run.
         limits: Used where a call names none.
-        bwrap: With False bubblewrap is not used even where it is found.
+        bwrap: Whether bubblewrap is used where it is found.
         is_own: Whether the package itself would write a text. Only such theories run where the system has no sandbox;
             see `theories.engine.sandbox.plain`.
 
@@ -137,7 +137,7 @@ class Sandbox:
             stimuli: Sets of arrays with first axis ``n_trials``.
             n_options: Options of each trial.
             limits: Instead of the sandbox's own.
-            lint: With False the text is not looked at before it runs.
+            lint: Whether the text is checked before it runs.
 
         Returns:
             ``(n_draws, n_trials, n_options)`` probabilities for each set, normalised.

@@ -248,7 +248,7 @@ class ZygoteProcess:
 
     Args:
         prefix: Command that starts it inside something else.
-        module: Whose ``main`` it runs.
+        module: Module whose ``main`` it runs.
         start_seconds: How long it may take to start.
 
     Raises:

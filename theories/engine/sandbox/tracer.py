@@ -86,14 +86,14 @@ class TracerSandbox(Sandbox):
             priors: Declared priors.
             stimuli: Arrays of each experiment.
             counts: ``(n_units, n_trials, n_options)`` responses of each experiment, or ``(n_cells, n_options)``.
-            shared: For each unit, whether the declared prior rules it, instead of a population.
+            shared: Whether for each unit the declared prior rules it, instead of a population.
             values: ``(n_units, n_parameters)`` example values, at which the theory runs while it is traced.
             tiny: Smallest probability taken at face value.
             centering: ``(n_units, n_parameters)`` how far each unit's offsets are centered, from 0 to 1; 0 by default.
             units: The unit of each cell ``(n_cells,)``, among all units, where an experiment comes as cells.
-            n_units: Of each experiment; needed where one comes as cells.
+            n_units: Number of units of each experiment; needed where one comes as cells.
             limits: Instead of the tracer's own.
-            lint: With False the text is not looked at before it runs.
+            lint: Whether the text is checked before it runs.
 
         Raises:
             SandboxUnavailableError: A required layer is missing, or forbids compilation.

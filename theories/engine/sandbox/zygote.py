@@ -62,7 +62,7 @@ def command(
 
     Args:
         namespaces: Layers that this process has entered.
-        address_space: Of this process, in bytes.
+        address_space: Address space of this process, in bytes.
         serve: What a child does once it has given up its rights.
         compiling: Whether children keep threads and executable memory.
         is_root: Whether the laboratory runs as root.

@@ -130,8 +130,8 @@ def distances(
     Args:
         theories: What is compared.
         stimuli: Trials of the design space; a schedule in a sequential domain.
-        domain: Of the trials.
-        sandbox: Where the theories run.
+        domain: Domain of the trials.
+        sandbox: Sandbox in which the theories run.
         level: Whether proportions are compared, or also how people differ.
         n_draws: Size of each declared population, a power of two.
         n_workers: Theories that run at the same time.
@@ -393,7 +393,7 @@ def theory_map(distances: Array, n_dimensions: int = 2) -> TheoryMap:
 
     Args:
         distances: ``(n_theories, n_theories)``, symmetric, 0 on the diagonal.
-        n_dimensions: Of the map.
+        n_dimensions: Number of dimensions of the map.
 
     References:
         Torgerson (1952), Psychometrika 17, 401-419; Mardia, Kent & Bibby (1979), Multivariate analysis, section 14.4.

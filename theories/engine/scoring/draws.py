@@ -39,8 +39,8 @@ def most_draws(
     """So many that one response of a theory, and its predictions for all participants, stay small.
 
     Args:
-        n_trials: Of all experiments.
-        n_people: Of all experiments.
+        n_trials: Number of trials of all experiments.
+        n_people: Number of people of all experiments.
         walks: Whether theories are walked through the responses one by one.
         person_draws: Maximum of draws times participants.
     """

@@ -236,11 +236,11 @@ def find_cell_posteriors(
     """Posteriors of cells, under the population that all of them show.
 
     Args:
-        theory: With its declared ranges.
+        theory: Theory with its declared ranges.
         trials: Experiments whose participants can be told apart.
         cells: ``(n_rows,)`` of each experiment: the cell of each response, numbered from 0 in each experiment.
-        laboratory: Where the theory runs.
-        seed: For the points that are tried.
+        laboratory: Laboratory in which the theory runs.
+        seed: Seed of the points that are tried.
 
     Raises:
         TheoryError: The theory does not run on these responses, or they say nothing about its parameters.
@@ -529,7 +529,7 @@ def without_population(
     Args:
         mean: ``(n_cells, n_parameters)`` posterior means.
         spread: ``(n_cells, n_parameters, n_parameters)`` posterior covariances.
-        prior_mean, prior_spread: Of the population.
+        prior_mean, prior_spread: Mean and spread of the population.
 
     Returns:
         Values and their covariances, which with the population give the posteriors again; a direction in which a

@@ -153,7 +153,7 @@ def design_of(formula: EffectFormula, frame: pd.DataFrame) -> EffectDesign:
     """Code a formula's predictors.
 
     Args:
-        formula: That was read.
+        formula: Formula that was read.
         frame: A row for each cell, with a column for each predictor and for the group of the random effects.
 
     Raises:
@@ -301,8 +301,8 @@ def in_groups(
 
     Args:
         labels: ``(n_participants,)`` of each experiment, in text; empty where they are not known.
-        cuts: Where ranges of a number begin; by default the median, where there are more than `MOST_GROUPS` numbers.
-        name: Of the column.
+        cuts: Beginnings of ranges of a number; by default the median, where there are more than `MOST_GROUPS` numbers.
+        name: Name of the column.
     """
     values = as_values(np.concatenate(list(labels)).tolist(), name)
     if not cuts and (values.dtype != float or values.nunique() <= MOST_GROUPS):

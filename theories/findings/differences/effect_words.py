@@ -19,7 +19,7 @@ def effects_in_words(name: str, found: ParameterEffects) -> str:
     """State which effects a theory's parameters show, and how sure that is.
 
     Args:
-        name: Of the theory.
+        name: Name of the theory.
         found: Its effects.
     """
     shown = sorted((item for item in found.effects if item.is_shown), key=_p_of)

@@ -283,11 +283,11 @@ def exchange_p(
     Args:
         cells: Values of cells.
         design: ``(n_people, n_cells, n_columns)``.
-        covariances: That the effects were estimated with.
-        exchange: Which columns are exchanged, and how.
+        covariances: Covariances with which the effects were estimated.
+        exchange: Columns that are exchanged, and how.
         tested: Places of the parameters that are tested.
-        rng: For exchanges.
-        counted: Which of the exchanged columns are tested; all by default.
+        rng: Generator for exchanges.
+        counted: Exchanged columns that are tested; all by default.
         n_exchanges: Exchanges.
         ridge: As in `estimate_effects`.
 

@@ -308,14 +308,14 @@ def find_effects(
     """Effects of a formula's predictors on a theory's parameters.
 
     Args:
-        theory: With its declared ranges.
+        theory: Theory with its declared ranges.
         trials: Experiments whose participants can be told apart.
         beside: What stands beside each response.
-        formula: That was read.
-        laboratory: Where the theory runs.
-        parameters: That are tested; those of the formula, or all, by default.
+        formula: Formula that was read.
+        laboratory: Laboratory in which the theory runs.
+        parameters: Parameters that are tested; those of the formula, or all, by default.
         prior_sd: Standard deviation of a normal prior of each effect, a share of the parameter's range; none at first.
-        seed: For points that are tried, and exchanged labels.
+        seed: Seed of points that are tried, and of exchanged labels.
         n_exchanges: Exchanges of labels.
 
     Raises:
@@ -391,10 +391,10 @@ def effects_of_cells(
     """Effects from what cells say; see `find_effects`.
 
     Args:
-        posteriors: Of all cells.
+        posteriors: Posteriors of all cells.
         frame: A row for each of these cells.
         used: Places of the cells whose predictors are known.
-        formula: That was read.
+        formula: Formula that was read.
         within: Predictors that vary within participants.
         asked: Parameters that are tested.
         notes: So far.

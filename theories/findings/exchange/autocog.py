@@ -110,8 +110,8 @@ def import_autocog(
 
     Args:
         value: As AutoCog keeps it: YAML or JSON, or what either says.
-        sandbox: Where the policy is tried, to see whether it samples or always takes the likelier option.
-        name: Of the theory; what the file calls it, or what its text says before a colon, when left out.
+        sandbox: Sandbox in which the policy is tried, to see whether it samples or always takes the likelier option.
+        name: Name of the theory; what the file calls it, or what its text says before a colon, when left out.
         n_cues: Cues that the trials have, where a parameter has a value for each cue.
 
     Raises:
@@ -239,7 +239,7 @@ def docstring_of(claim: str, name: str = "") -> str:
     """The docstring ``Name: claim`` of a theory, with every word of both; a name is read off the claim if need be.
 
     Args:
-        claim: Of any length.
+        claim: Claim of any length.
         name: What the theory is called; what stands before the claim's first colon, if that is no sentence, or the
             first sentence by default.
     """

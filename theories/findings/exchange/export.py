@@ -46,10 +46,10 @@ def exported(
     The code of the theory runs in this process: it must be a text of the package's own grammar.
 
     Args:
-        theory: With the population whose medians a fit starts from.
+        theory: Theory with the population whose medians a fit starts from.
         domain: Kind of task.
         trials: Responses, in the order of presentation.
-        names: For each experiment the participant's name at each response, where it is known.
+        names: Participant's name at each response of each experiment, where it is known.
 
     Raises:
         UnwritableError: The theory cannot be written as formulas, or they do not give its likelihood.

@@ -108,9 +108,9 @@ def import_gecco(
 
     Args:
         source: Python with one or several such functions.
-        sandbox: Where it is tried whether decisions depend on those before.
-        name: Of the theory; the first line of the docstring when left out.
-        function: Which of several functions; the first one when left out.
+        sandbox: Sandbox in which it is tried whether decisions depend on those before.
+        name: Name of the theory; the first line of the docstring when left out.
+        function: Function, where the file has several; the first one when left out.
 
     Raises:
         TheorySourceError: It is of another form, or about another task; the message says what is missing.

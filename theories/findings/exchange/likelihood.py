@@ -580,7 +580,7 @@ def import_likelihood(
     Args:
         source: Python with the function.
         table: Responses, a row for each trial, in the order of presentation; cells of text.
-        sandbox: Where it runs.
+        sandbox: Sandbox in which it runs.
         said: What is known of it.
         seconds: Processor time of one call.
 

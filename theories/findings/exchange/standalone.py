@@ -88,7 +88,7 @@ def write_function(theory: Theory, arrays: dict[str, tuple[int, ...]]) -> str:
     """The text of a Python file with a theory as a function of its parameters.
 
     Args:
-        theory: With the people whose medians a fit starts from.
+        theory: Theory with the people whose medians a fit starts from.
         arrays: What people see: the shape of each array in trials of the domain, after its first axis.
     """
     claims, source = theory.account(), theory.program.source

@@ -256,8 +256,8 @@ def statements(
 
     Args:
         results: Formulas.
-        write: Of the language.
-        names: Of symbols, where they have another name in the program.
+        write: Functions by which the language writes operations.
+        names: Names of symbols, where they have another name in the program.
     """
     every = list(nodes(results))
     uses: dict[int, int] = {}

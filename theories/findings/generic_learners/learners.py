@@ -143,7 +143,7 @@ def fit_learners(columns: Array, counts: Array, seed: int, *, large: bool) -> tu
     Args:
         columns: ``(n_cells, n_options, n_columns)``.
         counts: ``(n_cells, n_options)`` responses.
-        seed: Of everything by lot, so that the same answers make the same learners.
+        seed: Seed of everything by lot, so that the same answers make the same learners.
         large: Whether the learners are large; small ones predict better where responses are noisy.
     """
     from sklearn.exceptions import ConvergenceWarning
@@ -487,9 +487,9 @@ def predict_left_out(
     """Predict every experiment from the others; of the only one, other people (or trials, where they are pooled).
 
     Args:
-        domain: Of the trials.
+        domain: Domain of the trials.
         trials: All experiments, like those of `theories.engine.fitting.fit.score_experiments`.
-        seed: Of the learners.
+        seed: Seed of the learners.
     """
     rows = read_rows(domain, trials)
     fold = folds_of(domain, rows, left_out_kind(trials))
@@ -511,12 +511,12 @@ def predict_others(
     """Predict answers to other trials, or of other people, from those learned.
 
     Args:
-        domain: Of the trials.
+        domain: Domain of the trials.
         learned: Experiments to learn from.
         unseen: Experiments to predict.
         kind: What is left out in turn to learn who the people are: ``data sets``, ``experiments``, ``people`` or
             ``trials``.
-        seed: Of the learners.
+        seed: Seed of the learners.
     """
     both = read_rows(domain, [*learned, *unseen])
     is_new = both.experiment >= len(learned)

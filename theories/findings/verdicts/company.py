@@ -133,7 +133,7 @@ def measure_company(
     Args:
         evidence: What is known of theories.
         names: Rivals, the leader first.
-        artifacts: Where sources of published theories are kept.
+        artifacts: Store in which sources of published theories are kept.
     """
     answers = answers_of_company(evidence)
     own = {name: answers.over_names(_scores_in_pool(evidence, name)) for name in names}
@@ -167,7 +167,7 @@ def not_competing(
     """The published theories that did not compete, neither as they are nor under another name.
 
     Args:
-        published: By name in study files.
+        published: Published theories by name in study files.
         pool: Digests of the theories that competed.
         renamed: Names of published theories whose form competed under another name.
     """

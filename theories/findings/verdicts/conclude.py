@@ -290,7 +290,7 @@ def random_choices_in_words(
     """A sentence that choices called random are part of what is not understood, if something is left.
 
     Args:
-        theory: With its population.
+        theory: Theory with its population.
         left: Ratio of its squared error to the sampling noise, where it is known.
         pooled: Whether responses are counts, of nobody in particular.
     """
@@ -357,8 +357,8 @@ def compare_leader(
     every rival needs no correction: a false claim would have to be false for each.
 
     Args:
-        theories: With their scores.
-        experiments: That these are of.
+        theories: Theories with their scores.
+        experiments: Experiments that these are of.
         leader: Is compared.
         first: Theories that the campaign began with, the leader perhaps among them.
     """

@@ -107,7 +107,7 @@ def headline(
     """The verdict in one sentence.
 
     Args:
-        verdict: Of `verdict_of`.
+        verdict: Verdict of `verdict_of`.
         leader: Name of the leading theory.
         published: Name of the published (or initial) theory that it was not shown to be better than; the leader's own
             where the leader is published.

@@ -40,7 +40,7 @@ def tell_of(evidence: TheoryEvidence, names: Sequence[Digest]) -> TheoriesTold:
 
     Args:
         evidence: What the run knows.
-        names: Of the rivals, the leader first.
+        names: Names of the rivals, the leader first.
     """
     trials = [evidence.trials(name) for name in evidence.experiments.collected]
     theories = [evidence.theory(name) for name in names]
