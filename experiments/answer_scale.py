@@ -1,4 +1,4 @@
-"""What an answer is where it is not one of a few options: a level, a number in a range, or a choice with its time.
+"""Scales of responses that are not one of a few options: a level, a number in a range, or a choice with its time.
 
 Underneath an answer is always one outcome of a finite grid, which takes the place of an option: a level, a bin of
 numbers, or an option with a bin of times. So theories give a probability to each outcome, and scores, designs, power

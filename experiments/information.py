@@ -1,4 +1,4 @@
-"""How much answers to trials are expected to say about which theory is right."""
+"""Information that responses to trials are expected to give about which theory is right."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tasks declare of the outcomes that follow a choice, and what simulated participants receive for theirs.
+"""Declarations of tasks about outcomes that follow a choice, and outcomes for simulated participants.
 
 A file of responses says what followed the chosen options only. Participants who are simulated on its trials choose
 others, so that their outcomes must come from elsewhere: from a schedule that is known, or from the file, as stated.
@@ -119,7 +119,7 @@ def lacking_inputs(domain: Domain, settings: Mapping[str, Any]) -> Mapping[str, 
 
 @dataclass(frozen=True)
 class OutcomeSchedules:
-    """What follows each choice of simulated participants."""
+    """Outcomes of each choice of simulated participants."""
 
     stimuli: Stimuli
     rows: NDArray[np.int64]

@@ -1,4 +1,4 @@
-"""How often the planned sample would name the right theory: simulated recovery of every rival.
+"""Power of the planned sample to name the right theory: simulated recovery of every rival.
 
 People are drawn from one theory, all rivals are scored on their answers, and the rule that declares a winner in the
 real analysis is applied: the 95% interval of the mean paired difference, clustered by participant, lies above zero.
@@ -47,7 +47,7 @@ MOST_CELLS = 20_000_000
 
 @dataclass(frozen=True)
 class PowerTable:
-    """How often each theory is recovered against each rival when it generated the answers."""
+    """Frequency with which each theory is recovered against each rival when it generated the responses."""
 
     n_recovered: NDArray[np.int64]
     """``(n_theories, n_theories)`` samples in which the row, being true, won against the column."""

@@ -1,4 +1,4 @@
-"""What may be asked and what it costs: conditions on trials, costs, and the checks of trials that somebody proposes."""
+"""Conditions on trials, costs, and the checks of proposed trials."""
 
 from __future__ import annotations
 

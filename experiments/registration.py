@@ -132,7 +132,7 @@ def registration(
 
 @dataclass(frozen=True)
 class PlanWords:
-    """What a plan says, for either registry."""
+    """Content of a plan, for either registry."""
 
     hypotheses: str
     manipulated: str

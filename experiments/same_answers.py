@@ -77,7 +77,7 @@ def share_found_again(own: Sequence[Array], other: Sequence[Array], n_trials: in
 
 
 class PersonAnswersTable:
-    """What each person answered to each trial, as sparse tables."""
+    """Responses of each person to each trial, as sparse tables."""
 
     def __init__(self, tables: Sequence[Array], n_trials: int) -> None:
         """Answers of several experiments, whose people are different ones.

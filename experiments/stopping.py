@@ -67,7 +67,7 @@ class StoppingPlan:
 
 @dataclass(frozen=True)
 class StoppingDecision:
-    """What the looks so far say."""
+    """Results of the looks so far."""
 
     stop: bool
     n_participants: int
@@ -80,7 +80,7 @@ class StoppingDecision:
 
 @dataclass(frozen=True)
 class OperatingCharacteristics:
-    """How a plan fares when each theory in turn is true, by simulation."""
+    """Simulated outcome of a plan when each theory in turn is true."""
 
     correct: Array
     """``(n_theories,)`` share of samples that named the true theory."""

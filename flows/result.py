@@ -1,4 +1,4 @@
-"""What commands return: results that show themselves on a console, as text and in a notebook."""
+"""Results that commands return and that show themselves on a console, as text and in a notebook."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Result:
 
 
 class Sentences(Result):
-    """What a command says of what it did."""
+    """Statement of a command about what it did."""
 
     def __init__(self, *said: Shown, notes: tuple[str, ...] = (), exit_status: int = 0) -> None:
         """Sentences and tables, in their order; notes for the standard error; and the status."""

@@ -106,7 +106,7 @@ class AnchorItem:
 
 
 class _ItemInFile(BaseModel):
-    """What an item must hold in a file, which anybody may have written; `AnchorItem` checks the label itself."""
+    """Form of an item in a file from any source; `AnchorItem` checks the label itself."""
 
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 

@@ -1,4 +1,4 @@
-"""How good resolved verdicts were: log score, calibration, discrimination, each with its interval."""
+"""Quality of resolved verdicts: log score, calibration, discrimination, each with its interval."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class CalibrationBin:
 
 @dataclass(frozen=True)
 class JudgeCalibration:
-    """How well the probabilities of one judge, or a panel, came true in one epoch."""
+    """Quality of the probabilities of one judge, or a panel, in one epoch."""
 
     n: int
     log_score: float

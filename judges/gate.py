@@ -62,7 +62,7 @@ class JudgePair:
 
 @dataclass(frozen=True)
 class GateQuestion:
-    """What is asked of the labels of the confirm part; nothing in it depends on a label.
+    """Question about the labels of the confirm part; nothing in it depends on a label.
 
     Raises:
         GateError: The two judges answered different numbers of items, or are the same.
@@ -139,7 +139,7 @@ class GateQuestion:
 
 @dataclass(frozen=True)
 class GateEvidence:
-    """What the labels say of a challenger: a p value where right answers are counted, else an e value."""
+    """Evidence of the labels about a challenger: a p value where right answers are counted, else an e value."""
 
     p_value: float | None
     e_value: float | None

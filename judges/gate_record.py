@@ -1,4 +1,4 @@
-"""What the trace keeps of challenges, and the rules of a gate that a study can choose."""
+"""Records of challenges, and the rules of a gate that a study can choose."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class GateRegistered(ChallengeRecord):
 
 
 class StratumResult(BaseModel):
-    """How a challenger did on one protected stratum of items."""
+    """Result of a challenger on one protected stratum of items."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

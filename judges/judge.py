@@ -18,7 +18,7 @@ MOST_COUNTED = 10**12
 
 @dataclass(frozen=True)
 class JudgeSubmission:
-    """What a judge may see of a candidate and of the incumbent it would replace; neutral about what they are."""
+    """View that a judge has of a candidate and of the incumbent it would replace; neutral about what they are."""
 
     candidate: Digest
     incumbent: Digest

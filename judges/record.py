@@ -1,4 +1,4 @@
-"""What the trace keeps about where judges come from, what they are asked, and how advocates search."""
+"""Records of where judges come from, what they decide on, and how advocates search."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What judges said about the theories of a run, and what was decided: a fold over the records of this package."""
+"""Verdicts of judges on the theories of a run, and decisions: a fold over the records of this package."""
 
 from __future__ import annotations
 

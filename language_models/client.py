@@ -1,4 +1,4 @@
-"""What the laboratory asks of a language model: a request in, a completion out.
+"""Interface of the laboratory to language models: a request in, a completion out.
 
 A request holds everything that decides an answer, so that its digest names it; a completion holds everything that came
 back. Clients (`language_models/clients/`) are thin: retries, budgets, recording and structured output are wrapped
@@ -48,7 +48,7 @@ class ToolOffer(FrozenPart):
 
 
 class TokenSampling(FrozenPart):
-    """How the tokens of an answer are drawn."""
+    """Rules by which the tokens of an answer are drawn."""
 
     temperature: float = 0.7
     top_p: float = 1.0
@@ -88,7 +88,7 @@ class TokenLogProbability(FrozenPart):
 
 
 class ModelCompletion(FrozenPart):
-    """What a model answered, with everything that came back."""
+    """Answer of a model, with everything that came back."""
 
     content: str
     tool_calls: tuple[ToolCall, ...] = ()

@@ -77,7 +77,7 @@ class ContextEntry(FrozenPart):
 
 
 class RoleContext(FrozenPart):
-    """What a role has before it, in order."""
+    """Content before a role, in order."""
 
     entries: tuple[ContextEntry, ...] = ()
     n_compactions: int = 0
@@ -89,7 +89,7 @@ class RoleContext(FrozenPart):
 
 
 class ContextCompaction(FrozenPart):
-    """What a compaction did, for the trace."""
+    """Account of a compaction, for the trace."""
 
     compactor: str
     before: Digest

@@ -82,7 +82,7 @@ limit of tokens, which says nothing about the idea; "looping": round after round
 
 @dataclass(frozen=True)
 class ToolConversation:
-    """What was said and done."""
+    """Course of a conversation: its outcome, answer, calls and findings."""
 
     outcome: Outcome
     answer: str
@@ -98,7 +98,7 @@ class ToolConversation:
 
 @dataclass(frozen=True)
 class ConversationSetting:
-    """What a role brings to a conversation."""
+    """Setting that a role brings to a conversation."""
 
     model: LanguageModel
     prompt: str

@@ -1,4 +1,4 @@
-"""What a model may do, decided when it would do it, whatever its prompt said.
+"""Permissions of a model, decided when it would act, whatever its prompt stated.
 
 A rule's checks are applied to a call before the tool runs and to an answer before anything is made of it. A check that
 cannot be carried out (a total that nobody knows, an argument that is not there) forbids.
@@ -32,7 +32,7 @@ from lakatos.language_models.tool import PreparedCall, ToolUse, call_digest
 
 @dataclass(frozen=True)
 class GuardSituation:
-    """What the run knows and the model cannot change."""
+    """State of the run that the model cannot change."""
 
     spent: Mapping[str, float] = field(default_factory=dict)
     """So far, by quantity; a total that a rule limits must be here."""

@@ -1,4 +1,4 @@
-"""What a run has spent: requests, tokens, money, participants. It fails closed.
+"""Account of what a run has spent: requests, tokens, money, participants. It fails closed.
 
 Before anything is sent, the worst that it can cost is reserved; afterwards what it cost is settled. Both are notes of
 the step in the trace, and the ledger of a run is their fold: there is no second truth. A call that was cut short stays
@@ -75,7 +75,7 @@ class Budget(FrozenPart):
 
 @dataclass(frozen=True)
 class BudgetSpending:
-    """What the records so far say was spent, and what is still set aside."""
+    """Sum of what was spent by the records so far, and what is still set aside."""
 
     settled: SpentAmount = NOTHING
     open: Mapping[Digest, SpentAmount] = field(default_factory=lambda: MappingProxyType({}))

@@ -1,4 +1,4 @@
-"""How often a server is asked: trying again, and calls in flight."""
+"""Limits of requests to a server: trying again, and calls in flight."""
 
 from __future__ import annotations
 

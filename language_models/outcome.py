@@ -1,4 +1,4 @@
-"""What became of an answer, before anybody reads what it says: a cut answer is not a bad idea."""
+"""Outcome of an answer, decided before it is read: a cut answer is not a bad idea."""
 
 from __future__ import annotations
 

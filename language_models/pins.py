@@ -81,7 +81,7 @@ class TextForbidden(FrozenPart):
 
 
 class TotalLimited(FrozenPart):
-    """What was spent so far and what a call would add stays within a sum."""
+    """Rule that the sum of what was spent and what a call would add stays within a limit."""
 
     kind: Literal["total_limited"] = "total_limited"
     quantity: str

@@ -1,4 +1,4 @@
-"""What can be known before money is spent: is the server there, the key right, the model served, the budget enough."""
+"""Checks before money is spent: is the server there, the key right, the model served, the budget enough."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ _LEAST_CONTEXT: Final = 256
 
 @dataclass(frozen=True)
 class ServerProbe:
-    """What an answer shows of its server."""
+    """Findings about a server from one of its answers."""
 
     withheld: tuple[str, ...]
     """Fields that the server refuses."""

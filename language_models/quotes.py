@@ -1,4 +1,4 @@
-"""What a model says against what the records say.
+"""Comparison of what a model states with what the records state.
 
 A summary or an answer is checked sentence by sentence: records that it cites (``#`` and at least eight digits of a
 digest) must have been shown to it, numbers must agree with them to the precision in which they are quoted, and calls

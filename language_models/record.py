@@ -1,4 +1,4 @@
-"""What is written down of calls to language models."""
+"""Records of calls to language models."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ class Tool(Protocol):
 
 
 class ToolResult(FrozenPart):
-    """What came of an admissible call: this is what the trace holds."""
+    """Result of an admissible call: this is what the trace holds."""
 
     outcome: Literal["returned", "failed", "blocked"]
     value: Any = None

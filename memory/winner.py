@@ -30,7 +30,7 @@ place, and its win would count for it.
 
 
 class TheoryTried(Record):
-    """How a theory did on one experiment, and whether any rival of its campaign did clearly better there."""
+    """Result of a theory on one experiment, and whether any rival of its campaign did clearly better there."""
 
     kind: Literal["theory_tried"] = "theory_tried"
     version: Literal[1] = 1

@@ -69,7 +69,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class EventEntry:
-    """What is to be written as one event; fields as of `Event`."""
+    """Content to be written as one event; fields as of `Event`."""
 
     kind: str
     body: Mapping[str, Any]

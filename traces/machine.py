@@ -1,4 +1,4 @@
-"""What of a machine can change the last digits of results: its processor and its linear-algebra kernel."""
+"""Properties of a machine that can change the last digits of results: its processor and its linear-algebra kernel."""
 
 from __future__ import annotations
 

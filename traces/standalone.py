@@ -230,7 +230,7 @@ def bare(row: StoredRow) -> StoredRow:
 
 
 class ChainPlace(NamedTuple):
-    """What an erasure leaves of a row: its number, record digest, and hashes of the event before and of this one."""
+    """What an erasure leaves of a row: its number, record digest, and the hashes of the last event and of this one."""
 
     seq: int
     record_digest: bytes

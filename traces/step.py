@@ -50,7 +50,7 @@ class Recorded(Generic[R]):
 
 @dataclass(frozen=True)
 class StepContext:
-    """What a step is given: nothing in it depends on when or how often the step runs."""
+    """Context of a step: nothing in it depends on when or how often the step runs."""
 
     key: Digest
     """Key for services that can refuse to do the same thing twice."""

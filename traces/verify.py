@@ -276,7 +276,7 @@ def _chained(store: EventStore, start: Digest, findings: _FaultFindings) -> Iter
 
 
 class _JournalAudit:
-    """What each event owes to those before it."""
+    """Audit of what each event owes to those before it."""
 
     def __init__(
         self,

@@ -19,7 +19,7 @@ NARROWEST = 2.0
 
 
 class TrialNumber(NamedTuple):
-    """What a number of a trial means, and which it can be."""
+    """Meaning of a number of a trial, and its values."""
 
     meaning: str
     allowed: tuple[float, ...] = ()

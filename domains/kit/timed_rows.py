@@ -85,7 +85,7 @@ UNLIKELY_SHARE = 0.5
 
 @dataclass(frozen=True)
 class TimedRows:
-    """What was responded in each row of a file; ``(n_rows,)`` each."""
+    """Response in each row of a file; ``(n_rows,)`` each."""
 
     right: Array
     """Place of the right key from the left, from 0; NaN where that is not known."""

@@ -430,7 +430,7 @@ def _rated_lists(least: int, most: int, levels: Sequence[float]) -> Iterator[Opt
 
 
 class CueCondition(PricedExpression):
-    """What some cues of a product fulfil, ``(n_trials, 2, n_cues)``; its words come after "on which"."""
+    """Condition that some cues of a product fulfil, ``(n_trials, 2, n_cues)``; its words come after "on which"."""
 
 
 CONDITIONS = (

@@ -38,7 +38,7 @@ SANCTIONS = ("deduction_cost", "deduction_effect", "reward_cost", "reward_effect
 
 
 class TrialNumber(NamedTuple):
-    """What a number of a trial means, and how far it goes."""
+    """Meaning of a number of a trial, and its range."""
 
     meaning: str
     low: float

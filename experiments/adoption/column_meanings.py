@@ -1,4 +1,4 @@
-"""What each column of a file may be, by its name and its cells: the participant, a response, an order."""
+"""Possible meanings of each column of a file, by its name and its cells: the participant, a response, an order."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ FEWEST_NUMBERS = 6
 
 @dataclass(frozen=True)
 class ColumnSummary:
-    """What one column holds."""
+    """Summary of one column."""
 
     name: str
     meaning: str

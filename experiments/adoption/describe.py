@@ -1,4 +1,4 @@
-"""What a table of answers seems to hold: people, trials, columns and their meanings, what is odd."""
+"""Description of a table of responses: people, trials, columns and their meanings, oddities."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ GUESSED_ROLES = ("share", "count", "reward", "order", "experiment", "response ti
 
 @dataclass(frozen=True)
 class TableDescription:
-    """What a file seems to hold, and how it would be brought in."""
+    """Description of what a file seems to hold, and how it would be adopted."""
 
     name: str
     n_rows: int

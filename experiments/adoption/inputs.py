@@ -1,4 +1,4 @@
-"""What a file does not show of how responses came about: where options stood, in which order trials were presented.
+"""Facts that a file does not show about responses: where options stood, in which order trials were presented.
 
 A theory that rests on what a file lacks cannot be tested with it, and one that rests on what goes together with
 something else in every trial cannot be told from its rival. Both are found here when the file is read.
@@ -71,7 +71,7 @@ class Confound:
 
 @dataclass(frozen=True)
 class MissingInputs:
-    """What theories cannot be tested on with a file, and why."""
+    """Inputs of theories that a file lacks, and why."""
 
     reasons: Mapping[str, str]
     """Reasons by the name of the input."""

@@ -1,4 +1,4 @@
-"""How the trials of a kind of task are written as columns of a table, and how the names of columns are understood.
+"""Layout of the trials of a kind of task as columns of a table, and the interpretation of columns' names.
 
 Each kind of task says so itself, by a method ``layout`` of its domain.
 
@@ -45,7 +45,7 @@ class NeededParts:
 
 @dataclass(frozen=True)
 class Reading:
-    """What the values of a table's columns are recognised as."""
+    """Interpretation of the values of a table's columns."""
 
     stimulus: Mapping[str, Any]
     """Parts of the trials."""

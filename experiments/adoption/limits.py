@@ -1,4 +1,4 @@
-"""How much of a file is read: what is larger is refused while it is read, before it fills the memory."""
+"""Limits of a file: what is larger is refused while it is read, before it fills the memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the columns of a table of answers mean."""
+"""Meanings of the columns of a table of responses."""
 
 from __future__ import annotations
 

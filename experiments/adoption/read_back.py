@@ -1,4 +1,4 @@
-"""How a file was read, in words: some of its responses, and the columns that are not read."""
+"""Account of how a file was read: some of its responses, and the columns that are not read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the values of columns say of their roles, whatever the columns are called.
+"""Signatures of columns: what their values show of their roles, whatever the columns are called.
 
 A *signature* is a property of values: a column counts up within each participant, lies below another one in every row,
 takes two values, is a function of others, or is followed by a repeated choice. Kinds of tasks recognise their files by

@@ -1,4 +1,4 @@
-"""What a file says about steps of a schedule: how many options there are, and the scale of their rewards."""
+"""Steps of a schedule in a file: how many options there are, and the scale of their rewards."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ SAVE = "Save the sheet of responses as CSV, and name that"
 
 @dataclass(frozen=True)
 class SheetXml:
-    """What the text of a sheet of Excel shows before it is read."""
+    """Facts that the text of a sheet of Excel shows before it is read."""
 
     n_cells: int
     """Cells of the rectangle from the first cell of the sheet to its last one."""

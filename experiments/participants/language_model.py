@@ -84,7 +84,7 @@ Ask = Callable[[ModelRequest, Mapping[str, int | str]], Awaitable[RecordedCall]]
 
 
 class AskingSettings(FrozenPart):
-    """How a model is asked."""
+    """Settings by which a model responds to trials."""
 
     sampling: TokenSampling = TokenSampling(temperature=1.0, max_tokens=256)
     context_tokens: int = CONTEXT_TOKENS
@@ -104,7 +104,7 @@ class UnansweredTrial:
 
 @dataclass(frozen=True)
 class ModelSession:
-    """What a model did as one simulated person."""
+    """Behaviour of a model as one simulated person."""
 
     place: int
     """Number of the session in the experiment, from 0."""

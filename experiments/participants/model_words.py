@@ -1,4 +1,4 @@
-"""What is said of a language model that answers in place of people, and which settings of the page concern it."""
+"""Words about a language model that responds in place of people, and the settings of the page that concern it."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def timed_task(domain: Domain) -> TimedTask | None:
 
 @dataclass(frozen=True)
 class TimedPress:
-    """What was measured in one trial."""
+    """Measurements of one trial."""
 
     trial: int
     """Row of the stimuli."""

@@ -1,4 +1,4 @@
-"""How a run was conducted: rules over its trace, each of which is decided by the records alone.
+"""Evaluation of the conduct of a run: rules over its trace, each of which is decided by the records alone.
 
 What models say is held against what they were shown: the data between the marks of their own request. Four kinds of
 invention are counted apart, as `language_models.quotes` tells them: a call that was not made, arguments that a call was
@@ -132,7 +132,7 @@ class RunCosts:
 
 @dataclass(frozen=True, repr=False)
 class ProcessEvaluation(Result):
-    """How a run was conducted."""
+    """Conduct of a run."""
 
     run: str
     rules: tuple[ProcessRule, ...]

@@ -1,4 +1,4 @@
-"""What `lakatos status` prints; nothing is loaded here that a look at a finished run does not need."""
+"""Text that `lakatos status` prints; nothing is loaded here that a look at a finished run does not need."""
 
 from __future__ import annotations
 

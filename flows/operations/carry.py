@@ -41,7 +41,7 @@ R = TypeVar("R")
 
 @dataclass(frozen=True)
 class CampaignPass:
-    """How a pass of a campaign ended, and why."""
+    """End of a pass of a campaign, and the reason."""
 
     folder: Path
     ended: Literal["concluded", "waiting", "idle", "busy"]

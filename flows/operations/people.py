@@ -64,7 +64,7 @@ from lakatos.traces.wording import plural
 
 @dataclass(frozen=True, repr=False)
 class ImportedAnswers(Result):
-    """How many people and answers an import brought, by experiment."""
+    """Numbers of people and responses that an import brought, by experiment."""
 
     folder: Path
     """Folder of the run."""

@@ -64,7 +64,7 @@ class ChartPoint:
 
 @dataclass(frozen=True)
 class ChartLine:
-    """How something went over the cycles or the epochs of judges."""
+    """Course of a quantity over the cycles or the epochs of judges."""
 
     name: str
     tag: str
@@ -429,7 +429,7 @@ def _square(
 
 @dataclass(frozen=True)
 class RivalPair:
-    """What a design promised for two rivals, and what came of it."""
+    """Promise of a design for two rivals, and its outcome."""
 
     first: str
     second: str

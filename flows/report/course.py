@@ -1,4 +1,4 @@
-"""What happened in a run, in sentences that hold for this run: trials, predictions, diagnoses, pairs of theories."""
+"""Course of a run, in sentences that hold for this run: trials, predictions, diagnoses, pairs of theories."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What pages say of one experiment: choice of trials, preregistration, answers, and what they decided."""
+"""Facts about one experiment for pages: choice of trials, preregistration, responses, and what they decided."""
 
 from __future__ import annotations
 

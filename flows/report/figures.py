@@ -205,7 +205,7 @@ def error_chart(
 
 @dataclass(frozen=True)
 class PairFound:
-    """What a design promised for a pair of rivals and what came of it."""
+    """Promise of a design for a pair of rivals, and its outcome."""
 
     promised: PairPower
     difference: ScoreEstimate | None

@@ -1,4 +1,4 @@
-"""What pages say about judges: verdicts and how they came out, how the panel changed, and errors beside them."""
+"""Facts about judges for pages: verdicts and their outcomes, how the panel changed, and errors beside them."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ class JournalPlace:
 
 @dataclass(frozen=True)
 class TheoryLabel:
-    """How the report calls a theory."""
+    """Name of a theory in the report."""
 
     tag: str
     """``T`` and a number in order of arrival; ``R`` for refused ones."""

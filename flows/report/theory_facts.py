@@ -1,4 +1,4 @@
-"""What pages say of a theory: its parameters, its program, where it comes from, and an example of what it predicts."""
+"""Facts about a theory for pages: its parameters, its program, its origin, and an example of its predictions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What language models said in a run, what became of it, and what it cost, as the report shows it.
+"""Utterances of language models in a run, what became of them, and what they cost, as the report shows them.
 
 All of it is text that somebody else wrote: the template escapes it, and nothing here is believed that was refused.
 """

@@ -1,4 +1,4 @@
-"""What was learned, in a campaign and across campaigns: where it is kept, what comes back, and what may be called.
+"""Memory in a campaign and across campaigns: where it is kept, what is recalled, and which tools may be called.
 
 The library of a folder is a fold over the traces of all runs there, made whenever it is wanted. No file holds it, so
 none can be stale or forged. A campaign that shares it takes it once, when it begins, into its own trace, so that a

@@ -1,4 +1,4 @@
-"""How often the same responses were analysed, as far as this laboratory's home knows.
+"""Other analyses of the same responses, as far as this laboratory's home knows.
 
 A note about each run on published responses, or on those of a file, is kept in ``analyses`` in the home: a sketch of
 what each participant responded, how often sealed responses were opened, and whether there is a verdict. It stays when

@@ -1,4 +1,4 @@
-"""What carries a campaign: Prefect, or plain asyncio. Prefect is imported only when asked for.
+"""Engine of a campaign: Prefect, or plain asyncio. Prefect is imported only on demand.
 
 Stages are plain asynchronous functions with the decorators of `flows.run.parts`::
 

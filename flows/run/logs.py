@@ -1,4 +1,4 @@
-"""What happens as lines of JSON, for machines that collect logs: ``LAKATOS_LOG=json``.
+"""Events as lines of JSON, for machines that collect logs: ``LAKATOS_LOG=json``.
 
 Every line has ``time`` (ISO 8601, UTC), ``level``, ``event`` and what belongs to that event. Names and texts come from
 theories and models; JSON escapes what could disturb a terminal.

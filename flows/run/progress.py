@@ -1,4 +1,4 @@
-"""What a person sees while a campaign runs: a live display, plain lines, or nothing.
+"""Display of a campaign while it runs: a live display, plain lines, or nothing.
 
 Names and texts come from theories and models, so they are untrusted: control characters are replaced and Rich markup
 is never interpreted.

@@ -1,4 +1,4 @@
-"""How far a run is and how its rivals stand, kept beside the run, so that whoever asks need not load the laboratory.
+"""Progress of a run and standing of its rivals, kept beside the run, so that it is read without the laboratory.
 
 The file is a copy, never a truth: it counts only while the journal ends with the event that it names, and only as this
 laboratory wrote it, which a code made with the laboratory's key shows.

@@ -1,4 +1,4 @@
-"""How often a design would show the differences between participants that a study asks about."""
+"""Power of a design to show the differences between participants that a study tests."""
 
 from __future__ import annotations
 

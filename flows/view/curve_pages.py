@@ -292,7 +292,7 @@ def people_points(bins: Sequence[CurveBin]) -> list[PlotPoint]:
 
 @dataclass(frozen=True)
 class ParameterCurves:
-    """How the shares of some trials depend on one parameter of a theory."""
+    """Dependence of the shares of some trials on one parameter of a theory."""
 
     name: str
     prior: Prior

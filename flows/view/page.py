@@ -1,4 +1,4 @@
-"""What each page of the observatory shows of a run; one function for each, from what was recorded alone."""
+"""Content of each page of the observatory; one function for each, from what was recorded alone."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def who(look: RunReading) -> str:
 
 @dataclass(frozen=True)
 class CycleChapter:
-    """What was tried in one cycle."""
+    """Summary of what was tried in one cycle."""
 
     number: int
     experiments: list[tuple[str, DesignChosen, Any]]

@@ -32,7 +32,7 @@ class CallHit:
 
 @dataclass(frozen=True)
 class CallsFound:
-    """What was found, and how far it was looked."""
+    """Calls that were found, and how far the search went."""
 
     hits: tuple[CallHit, ...]
     n_read: int

@@ -1,4 +1,4 @@
-"""How the leader came about, step by step: what was wrong, what was changed, and what the change mended."""
+"""Origin of the leader, step by step: what was wrong, what was changed, and what the change mended."""
 
 from __future__ import annotations
 
@@ -204,7 +204,7 @@ def worst(look: RunMoment, wrong: Sequence[TrialPoint]) -> Iterator[WrongTrial]:
 
 @dataclass(frozen=True)
 class SearchSummary:
-    """What the advocates tried in one cycle."""
+    """Summary of what the advocates tried in one cycle."""
 
     cycle: int
     n_attempts: int

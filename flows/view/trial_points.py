@@ -19,7 +19,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class TrialPoint:
-    """How many people chose an option of a trial, and how many theories say do."""
+    """Share of people who chose an option of a trial, and the shares that theories predict."""
 
     experiment: str
     row: int

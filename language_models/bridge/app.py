@@ -21,7 +21,7 @@ POLL_S: Final = 0.1
 
 
 class BridgeSettings(FrozenPart):
-    """What the bridge says of itself, and how long a request waits."""
+    """Self-description of the bridge, and how long a request waits."""
 
     model: str = "bridge"
     who: str = Field("somebody", max_length=80)

@@ -34,7 +34,7 @@ class BridgeFolderError(LanguageModelError):
 
 @dataclass(frozen=True)
 class BridgeAnswer:
-    """What somebody wrote in answer to a question."""
+    """Answer to a question, as a person wrote it."""
 
     content: str
     """Text as a model would have written it; JSON where a schema is to be met."""

@@ -1,4 +1,4 @@
-"""What works on a server, found by asking it what the roles will ask.
+"""Check of what works on a server, by requests like those of the roles.
 
 Nothing is taken from documentation. The first request is the probe that a run sends, too. Then each role is graded by
 two answers: whether they can be read, and whether the laboratory could use what they say.
@@ -58,7 +58,7 @@ class ServingFinding:
 
 @dataclass(frozen=True)
 class CallFigures:
-    """How fast one role's calls are answered, one at a time."""
+    """Speed at which one role's calls are answered, one at a time."""
 
     role: str
     n_calls: int

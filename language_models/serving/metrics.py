@@ -1,4 +1,4 @@
-"""What a server counts about itself: Prometheus text, read into numbers.
+"""Metrics of a server about itself: Prometheus text, read into numbers.
 
 Counters only grow, and start at nought when a server is restarted; what happened between two looks is their difference.
 """

@@ -30,7 +30,7 @@ class ProfileSection(BaseModel):
 
 
 class ParallelSettings(ProfileSection):
-    """How the model is spread over devices; their number is the product of the three."""
+    """Division of the model over devices; their number is the product of the three."""
 
     tensor: Count = 1
     """Devices that share every layer."""
@@ -43,7 +43,7 @@ class ParallelSettings(ProfileSection):
 
 
 class ServerMemory(ProfileSection):
-    """What the server may take."""
+    """Limits of the server's memory."""
 
     gpu_fraction: Annotated[float, Field(gt=0, le=0.98)] | None = None
     """Share of every GPU's memory, for weights and cache together."""

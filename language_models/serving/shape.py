@@ -1,4 +1,4 @@
-"""What a role's prompts look like to a server: how long, with what schema or tools, and what must come back.
+"""Shape of a role's prompts for a server: how long, with what schema or tools, and what must come back.
 
 A check with the shapes that a study really sends says whether a server can serve the study; one with other prompts does
 not. `REPRESENTATIVE` stands in where no roles are given.

@@ -63,7 +63,7 @@ class ArtifactShelf(Protocol):
 
 @dataclass(frozen=True)
 class TheoryBench:
-    """What the functions work on."""
+    """Laboratory, theories and responses on which the functions work."""
 
     laboratory: Laboratory
     theories: Mapping[Digest, Theory]

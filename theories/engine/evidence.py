@@ -1,4 +1,4 @@
-"""What is known of theories and of the responses that they explain, for science that only reads."""
+"""Knowledge of theories and of the responses that they explain, for science that only reads."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from lakatos.traces.digest import Digest
 
 @dataclass(frozen=True)
 class StudyTerms:
-    """What a study says that the science of theories reads."""
+    """Settings of a study that the science of theories reads."""
 
     seed: int
     space: Mapping[str, Any]
@@ -46,7 +46,7 @@ class StudyTerms:
 
 @dataclass(frozen=True)
 class TheoryEvidence:
-    """What is known of theories at one moment. Whoever is given it can neither record a step nor ask anybody."""
+    """Knowledge of theories at one moment. It can neither record a step nor recruit participants."""
 
     terms: StudyTerms
     domain: Domain

@@ -1,4 +1,4 @@
-"""What the trace keeps about theories."""
+"""Records of theories."""
 
 from __future__ import annotations
 
@@ -200,7 +200,7 @@ class TheoryScored(Record):
 
 
 class GroupScore(Record):
-    """How a theory predicts one group of people."""
+    """Prediction of one group of people by a theory."""
 
     kind: Literal["group_score"] = "group_score"
     version: Literal[1] = 1
@@ -228,7 +228,7 @@ class GroupedScores(Record):
 
 
 class GroupDifference(Record):
-    """How groups of people differ in one parameter of the leading theory."""
+    """Differences between groups of people in one parameter of the leading theory."""
 
     kind: Literal["group_difference"] = "group_difference"
     version: Literal[1, 2] = 2
@@ -259,7 +259,7 @@ class GroupsCompared(Record):
 
 
 class ParameterEffect(Record):
-    """How one parameter of a theory depends on what is known of people."""
+    """Dependence of one parameter of a theory on what is known of people."""
 
     kind: Literal["parameter_effect"] = "parameter_effect"
     version: Literal[1, 2, 3] = 3
@@ -333,7 +333,7 @@ class SealedScored(Record):
 
 
 class TheoryCompleteness(Record):
-    """How much of what a generic learner predicts a theory predicts."""
+    """Share that a theory predicts of what a generic learner predicts."""
 
     kind: Literal["theory_completeness"] = "theory_completeness"
     version: Literal[1] = 1

@@ -64,7 +64,7 @@ class TheoryStanding:
 
 @dataclass(frozen=True)
 class Scoreboard:
-    """How all theories stand, the best first."""
+    """Standing of all theories, the best first."""
 
     standings: tuple[TheoryStanding, ...]
     experiments: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""What a run knows about its theories: a fold over the records of this package."""
+"""Knowledge of a run about its theories: a fold over the records of this package."""
 
 from __future__ import annotations
 

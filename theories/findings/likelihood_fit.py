@@ -70,7 +70,7 @@ FEW_DRAWS: Final = 10.0
 
 @dataclass(frozen=True)
 class ParticipantDraws:
-    """What a participant's responses say of the parameters."""
+    """Information of a participant's responses about the parameters."""
 
     most_likely: Array
     """``(n_parameters,)`` within the bounds."""

@@ -166,7 +166,7 @@ def _people(theory: Theory, n_people: int, rng: np.random.Generator) -> dict[str
 
 @dataclass(frozen=True)
 class RecoveredParameter:
-    """How well a parameter of simulated participants is recovered, on its scale."""
+    """Recovery of a parameter of simulated participants, on its scale."""
 
     parameter: str
     scale: str

@@ -60,7 +60,7 @@ WAYS = {
 
 
 class TransferLine(Record):
-    """How one theory, or learner, predicts the new responses."""
+    """Prediction of the new responses by one theory or learner."""
 
     kind: Literal["transfer_line"] = "transfer_line"
     version: Literal[1] = 1

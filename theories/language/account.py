@@ -1,4 +1,4 @@
-"""What a theory says in words, computed from its form and the numbers that were learned.
+"""Account of a theory in words, computed from its form and the estimated parameters.
 
 A source lists its clauses beside its parameters::
 
@@ -127,7 +127,7 @@ FORMER = re.compile(r"\{(\w+)~\} (.*?) \(\{\1%\} of the time\)")
 
 @dataclass(frozen=True)
 class Wording:
-    """How one part of a theory is stated, whatever its parameters turn out to be.
+    """Statement of one part of a theory, whatever its parameters turn out to be.
 
     Clauses continue "people ...". They may contain places: ``{much}`` for "hardly", ``{far}`` for the same
     before "more" and "less", ``{who}`` for a number of people, and ``({name})``, ``({name%})`` or ``({name+})`` for an
@@ -250,7 +250,7 @@ class StatedClause:
 
 @dataclass(frozen=True)
 class TheoryAccount:
-    """What a theory says in words at the numbers that it learned."""
+    """Account of a theory in words at its estimated parameters."""
 
     name: str
     claim: str

@@ -1,4 +1,4 @@
-"""What a theory declares of people whose numbers differ by what is known of them: by age, by group or by condition.
+"""Dependences of people's parameters on what is known of them: age, group or condition, as a theory declares them.
 
 A source says so beside the range of a parameter, with a prior of its own::
 
@@ -37,7 +37,7 @@ MOST_DEPENDENCES = 3
 
 @dataclass(frozen=True)
 class Dependence:
-    """How the center of a parameter may depend on one thing that is known of people."""
+    """Dependence of the center of a parameter on one thing that is known of people."""
 
     attribute: str
     sd: float

@@ -1,4 +1,4 @@
-"""How a theory tells that people's numbers depend on what is known of them: a sentence with numbers after its claim."""
+"""Wording of how people's parameters depend on what is known of them: a sentence with numbers after a claim."""
 
 from __future__ import annotations
 

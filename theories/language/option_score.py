@@ -136,7 +136,7 @@ class HasTrialNouns(Protocol):
 
 @dataclass(frozen=True)
 class TermVocabulary:
-    """What a domain's terms are written in."""
+    """Vocabulary in which a domain's terms are written."""
 
     helpers: tuple[str, ...]
     """Functions at module level, each may use those before it."""

@@ -162,7 +162,7 @@ def divide(part: str, named: tuple[tuple[str, str | None], ...]) -> DividedState
 
 
 class _Division:
-    """What has become of the statements of a part so far."""
+    """State of the statements of a part during their division."""
 
     def __init__(self, named: dict[str, str | None]) -> None:
         self.named = named

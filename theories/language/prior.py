@@ -35,7 +35,7 @@ BESIDE_NUMBERS = ("prior", "unit", "meaning", "depends_on")
 
 @dataclass(frozen=True)
 class Prior:
-    """How one parameter is distributed over people.
+    """Distribution of one parameter over people.
 
     ``normal`` is truncated to ``[low, high]``; ``log_normal`` is a normal on the logarithm, truncated likewise, with
     ``median`` the median before truncation.

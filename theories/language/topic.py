@@ -1,4 +1,4 @@
-"""What clauses with two sides are about, for names that must not say which side people turn out to be on."""
+"""Topics of clauses with two sides, for names that must not state which side people turn out to be on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a journal needs from the place it is stored in."""
+"""Interface of a journal to the place where it is stored."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path

@@ -57,7 +57,7 @@ class GroupMember:
 
 @dataclass(frozen=True)
 class _PlayedRound:
-    """What a round was, and what the person learned in it."""
+    """A round, and what the person learned in it."""
 
     number: int
     n_rounds: int

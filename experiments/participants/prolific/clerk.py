@@ -55,7 +55,7 @@ _LOOKS: Final = 5
 
 
 class PageAnswers:
-    """What our own page knows about visits, and what it has to be told. This one knows nothing."""
+    """Knowledge of our own page about visits, and what it must be informed of. This one knows nothing."""
 
     n_more: int = 0
     """People wanted beyond the plan, in place of some whose responses were excluded."""

@@ -1,4 +1,4 @@
-"""What is asked of the service: one study, its rewards, its codes, and what all of it costs at most."""
+"""Plan for the service: one study, its rewards, its codes, and what all of it costs at most."""
 
 from __future__ import annotations
 

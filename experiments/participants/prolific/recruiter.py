@@ -1,4 +1,4 @@
-"""What to do next, from the books alone: pure functions, so that a program that was stopped decides the same again.
+"""Next actions of a recruitment, from the books alone: pure functions, so that a restart decides the same again.
 
 Three promises hold for whatever the books show. A person gets one reward and one bonus at most, whichever of their
 visits it is for. What is spent, and what approving everybody who may still claim it would cost, stays within the limit
@@ -106,7 +106,7 @@ Action: TypeAlias = (
 
 @dataclass(frozen=True)
 class RecruitmentBooks:
-    """How many people of a recruitment have come, and what was spent on them so far."""
+    """Number of people of a recruitment who have come, and what was spent on them so far."""
 
     wanted: int
     completed: int

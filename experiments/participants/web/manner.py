@@ -1,4 +1,4 @@
-"""How trials are given to people on the page: practice, conditions that divide people, and what is noted of a visit."""
+"""Manner in which people are given trials on the page: practice, conditions that divide people, facts of a visit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far collection is, for the researcher: who came, where people leave, how long they take, who will not count.
+"""Overview of collection for the researcher: who came, where people leave, how long they take, who will not count.
 
 Nothing here tells who somebody is: people are counted, and no answer leaves the store.
 """
@@ -22,7 +22,7 @@ MILESTONES = 10
 
 @dataclass(frozen=True)
 class DeskSettings:
-    """What the researcher's page is told beside what the page itself keeps."""
+    """Further facts for the researcher's page, beside what the page itself keeps."""
 
     rules: Sequence[ExclusionRule] = ()
     """Preregistered, in order."""

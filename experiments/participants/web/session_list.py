@@ -1,4 +1,4 @@
-"""What the collection says of everybody's sessions, for whoever pays, watches or withdraws people."""
+"""List of everybody's sessions in the collection, for those who pay, watch or withdraw people."""
 
 from __future__ import annotations
 

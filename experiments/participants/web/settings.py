@@ -1,4 +1,4 @@
-"""How the page treats people: what a study may say of it, and what a task allows."""
+"""Settings of the page: what a study may choose, and what a task allows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people read, by language: the files in ``texts``, a study's own sentences in their place, and their identity.
+"""Texts that people read, by language: the files in ``texts``, a study's own sentences instead, and their identity.
 
 A language is one file with the keys of ``en.toml``. What a study gives of its own replaces single keys. The texts of an
 experiment are written down whole when people are recruited, so that everybody in it reads the same.

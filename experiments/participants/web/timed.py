@@ -1,4 +1,4 @@
-"""How the page gives tasks whose responses are keys with their times, and what it says of them."""
+"""Tasks on the page whose responses are keys with their times, and the page's words about them."""
 
 from __future__ import annotations
 

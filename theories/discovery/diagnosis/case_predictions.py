@@ -1,4 +1,4 @@
-"""What a diagnosis looks at: what theories say of every experiment, and what describes its trials."""
+"""Input of a diagnosis: predictions of theories for every experiment, and features of its trials."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a pattern is worth: the log score that a theory with one more parameter would gain on the same responses.
+"""Value of a pattern: the log score that a theory with one more parameter would gain on the same responses.
 
 The parameter tilts every draw's probabilities along the pattern; the gain is that of its best value. It is measured
 on the responses that showed the pattern, hence optimistic, by half a nat in all where there is no pattern.

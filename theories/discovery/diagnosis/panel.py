@@ -64,7 +64,7 @@ class TheoryPredictions:
 
 @dataclass(frozen=True)
 class TrialFeatures:
-    """What describes the trials of one experiment, whose residuals are examined."""
+    """Description of the trials of one experiment, whose residuals are examined."""
 
     features: Mapping[str, Array]
     """``(n_trials,)`` each."""
@@ -92,7 +92,7 @@ def thin(log_weights: Array, most: int = MOST_DRAWS) -> tuple[NDArray[np.intp], 
 
 @dataclass(frozen=True)
 class PanelSummary:
-    """What is computed from one experiment's responses, or from those of ``n_replicas`` replicas of them."""
+    """Statistics of one experiment's responses, or of those of ``n_replicas`` replicas of them."""
 
     chosen: Array
     """``(n_replicas, n_trials)`` responses for the last option."""

@@ -1,4 +1,4 @@
-"""What other theories say of the same people: all of them follow another theory, or only a share of them does.
+"""Comparison with other theories of the same people: all of them follow another theory, or only a share of them does.
 
 Both are tests by likelihood ratios averaged over what is not known (which other theory, which share), which are
 e-values: their expectation is 1 at most where the null is true, so that 1 over one is a p-value, if a conservative

@@ -505,7 +505,7 @@ def pool_checks(
 
 @dataclass(frozen=True)
 class SequenceRule:
-    """What a person may do from one response to the next otherwise than the theory says."""
+    """A pattern over a person's sequence of responses that the theory may not predict."""
 
     rule: str
     key: str

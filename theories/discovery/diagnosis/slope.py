@@ -16,7 +16,7 @@ MOST_LEVERAGE = 0.99
 
 @dataclass(frozen=True)
 class ResidualSlope:
-    """How residuals change with one column, with its standard error."""
+    """Change of residuals with one column, with its standard error."""
 
     effect: float
     """Change of the residual for one unit of the column."""

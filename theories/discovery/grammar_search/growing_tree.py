@@ -77,7 +77,7 @@ WORST = 0.2
 
 @dataclass(frozen=True)
 class SearchPolicy:
-    """How a search of a grammar divides its candidates, and by what it compares them."""
+    """Division of the candidates of a search of a grammar, and the criterion by which it compares them."""
 
     grammar: Grammar
     price: float = 2e-5
@@ -137,7 +137,7 @@ Child = tuple[Composition, CompositionAttempt | None]
 
 
 class SearchTree:
-    """What one search has tried and could try next."""
+    """State of one search: what it has tried and could try next."""
 
     def __init__(
         self, advocate: SearchPolicy, brief: AdvocateBrief, rng: np.random.Generator

@@ -1,4 +1,4 @@
-"""What a search for theories is given, what it tries, and what it proposes."""
+"""Input of a search for theories, its attempts, and its proposals."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class SearchStart:
 
 @dataclass(frozen=True)
 class AdvocateBrief:
-    """What an advocate is given: never the hidden truth, never a sealed answer."""
+    """Input of an advocate: never the hidden truth, never a sealed response."""
 
     starts: tuple[SearchStart, ...]
     remedies: tuple[str, ...] = ()

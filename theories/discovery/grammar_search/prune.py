@@ -46,7 +46,7 @@ MOST_PAIRS = 4
 
 @dataclass(frozen=True)
 class PrunedComposition:
-    """What is left of a composition, and what was left out."""
+    """Remaining part of a composition, and what was removed."""
 
     composition: Composition
     changes: tuple[str, ...]

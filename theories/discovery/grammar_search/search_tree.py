@@ -39,7 +39,7 @@ NOISE = 1e-3
 
 @dataclass(frozen=True)
 class CandidateObjective:
-    """What a set of candidates is worth: ``coverage + exploration + entropy``, monotone and submodular.
+    """Value of a set of candidates: ``coverage + exploration + entropy``, monotone and submodular.
 
     Coverage is ``sum_i weights_i (1 - prod_{v in S} (1 - chances_vi))``; exploration counts every place once, so that a
     second candidate in it adds nothing; entropy is a sum that is cut off at ``cap``.
@@ -100,7 +100,7 @@ class CandidateObjective:
 
 @dataclass(frozen=True)
 class CandidateCoverage:
-    """What a set of candidates has covered."""
+    """Coverage of a set of candidates."""
 
     missing: Array
     """``(n_cells,)`` weight that is left."""

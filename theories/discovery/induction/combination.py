@@ -296,7 +296,7 @@ def _best_of_each(
 
 @dataclass(frozen=True, eq=False)
 class _DivisionJudge:
-    """How well responses are explained where one lead is followed on each side of a division."""
+    """Judge of how well responses are explained where one lead is followed on each side of a division."""
 
     leads: NDArray[np.float32]
     """``(n_leads, n_trials)``."""

@@ -270,7 +270,7 @@ def _lessons(
 
 @dataclass(frozen=True)
 class SearchLanguage:
-    """What rules without a memory are made of, on the distinct trials."""
+    """Parts of rules without a memory, on the distinct trials."""
 
     answers: InductionAnswers
     """Responses with the scores that the leads are made of."""

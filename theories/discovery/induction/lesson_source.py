@@ -100,7 +100,7 @@ def write_lesson(
 
 @dataclass
 class _LessonText:
-    """What is collected while a source is written."""
+    """Text that is collected while a source is written."""
 
     learn: str
     """Code by which outcomes are read."""

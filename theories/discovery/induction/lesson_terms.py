@@ -1,4 +1,4 @@
-"""What of the past a rule of learning may look at: memories that are kept, and scores of options made of them."""
+"""Parts of the past that a rule of learning may read: memories, and scores of options made of them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SMALLEST = 1e-4
 
 @dataclass(frozen=True)
 class KeptMemory:
-    """What is remembered, for every option or for the game as a whole."""
+    """A memory, for every option or for the game as a whole."""
 
     name: str
     renewed: str

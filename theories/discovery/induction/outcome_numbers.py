@@ -100,7 +100,7 @@ class OutcomeQuantity:
 
 @dataclass(frozen=True)
 class OutcomePast:
-    """What preceded each row: rows are single responses in their order."""
+    """Past of each row: rows are single responses in their order."""
 
     previous: NDArray[np.intp]
     """``(n_rows,)`` the row before of the same participant, -1 at the first one."""

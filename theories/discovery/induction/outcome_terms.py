@@ -1,4 +1,4 @@
-"""What rules over any number of options or levels are made of: terms of each outcome, and conditions on the trial.
+"""Parts of rules over any number of options or levels: terms of each outcome, and conditions on the trial.
 
 A *term* gives each outcome of a trial a number: an attribute, its rank, its distance from a level or from another
 number, whether an option is left by a series of screens (`induction.screening`). A *gate* is a condition on the whole

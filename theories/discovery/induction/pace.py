@@ -1,4 +1,4 @@
-"""How far induction is, for whoever watches: steps towards a language of rules, then fits of rules."""
+"""Progress of induction, for display: steps towards a language of rules, then fits of rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How people differ about a rule that was found: in lapses, and in how strictly they follow it."""
+"""Differences between people about a rule that was found: in lapses, and in how strictly they follow it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How well an induced rule predicts responses left out of the search, and how many terms that speaks for."""
+"""Fit of an induced rule to responses held out of the search, and the number of terms that it supports."""
 
 from __future__ import annotations
 

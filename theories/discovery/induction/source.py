@@ -49,7 +49,7 @@ SURE = 3.0
 
 @dataclass(frozen=True)
 class ParameterSpread:
-    """How people differ in one number: a truncated normal on its (or its logarithm's) scale."""
+    """Distribution of one number over people: a truncated normal on its (or its logarithm's) scale."""
 
     center: float
     spread: float
@@ -283,7 +283,7 @@ def lapse_prior(spread: ParameterSpread) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class TreeBranch:
-    """What was answered where a branch decides."""
+    """Responses where a branch decides."""
 
     agree: float
     disagree: float

@@ -1,4 +1,4 @@
-"""What each role answers, as types: their JSON schemas are what a server enforces, and everything is checked again.
+"""Answers of each role as types: their JSON schemas are what a server enforces, and everything is checked again.
 
 Texts are bounded, so that a model that does not know when to stop still comes to an end.
 """

@@ -1,4 +1,4 @@
-"""What the author of a draft is told of it: its scores beside other theories', what was learned, what it misses."""
+"""Report to the author of a draft: its scores beside other theories', what was learned, what it misses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What roles read: records as exhibits, short enough for a prompt, with the digests by which they are cited."""
+"""Exhibits that roles read: records, short enough for a prompt, with the digests by which they are cited."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people do after outcomes, short enough for a prompt: staying and switching, lags, curves, some sequences."""
+"""Overview of behaviour after outcomes, short enough for a prompt: staying, switching, lags, curves, some sequences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What claims call the options of a trial, and how a name that a model writes is understood."""
+"""Names of a trial's options in claims, and the interpretation of a name that a model writes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the trace keeps about roles that language models took: what they said, what was believed, what became of it."""
+"""Records of roles that language models took: what they stated, what was believed, what became of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What language models said and wrote in a run: a fold over the records of their roles."""
+"""Answers and texts of language models in a run: a fold over the records of their roles."""
 
 from __future__ import annotations
 

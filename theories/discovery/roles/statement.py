@@ -1,4 +1,4 @@
-"""What a role says of records: typed claims are computed, rules are obeyed, and all else is called not checked."""
+"""Statements of a role about records: typed claims are computed, rules are obeyed, and the rest is not checked."""
 
 from __future__ import annotations
 

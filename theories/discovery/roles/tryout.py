@@ -1,4 +1,4 @@
-"""What becomes of a theory that a reviser wrote: checked like every other submission, fitted, scored."""
+"""Trial of a theory that a reviser wrote: checked like every other submission, fitted, scored."""
 
 from __future__ import annotations
 

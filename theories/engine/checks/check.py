@@ -1,4 +1,4 @@
-"""What a program must prove before it enters as a theory, and a report of it that people and advocates can read.
+"""Examination that a program must pass before it enters as a theory, with a report for people and advocates.
 
 Everything is tried in the sandbox: at corners, extremes, the middle and random points of the declared ranges, on the
 domain's probes and, where given, on trials of the study's own space. A theory that learns is asked along sequences of

@@ -1,4 +1,4 @@
-"""What an examination found: one line for each step, and the whole of them."""
+"""Report of an examination: one line for each step, and the whole of them."""
 
 from __future__ import annotations
 

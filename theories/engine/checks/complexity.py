@@ -1,4 +1,4 @@
-"""How simple a theory is, whether it can be read, and which texts are one theory.
+"""Simplicity of a theory, whether it can be read, and which texts are one theory.
 
 Of theories that predict alike the simplest leads, and simple means a short code: every name, number and operation that
 its predictions depend on counts one, and so does every parameter, and whatever is known of people and moves one. An
@@ -309,7 +309,7 @@ def _called(node: ast.Call) -> str:
 
 
 class _Quantities:
-    """What kind of quantity each variable of a function holds, as far as its text tells."""
+    """Kind of quantity that each variable of a function holds, as far as its text shows."""
 
     def __init__(self, code: _Code) -> None:
         self.code = code

@@ -1,4 +1,4 @@
-"""How many numbers a theory's source could hide: a table of responses is no rule, in whatever form it is written down.
+"""Count of numbers that a theory's source could hide: a table of responses is no rule, in whatever form it is written.
 
 A number of two digits is the unit. Counted are digits and texts, and what stands for numbers without being one: truth
 values, entries of long rows and of all rows together, long chains, statements that are alike or long, digits in names,

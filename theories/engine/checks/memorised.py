@@ -1,4 +1,4 @@
-"""How much of a theory's predictions no learner finds that saw half of them: little of a rule, most of a table.
+"""Share of a theory's predictions that no learner finds that saw half of them: little of a rule, most of a table.
 
 Two learners that know no psychology see the trials and the domain's properties of them, as generic learners do, and the
 theory's predictions for half of the trials; they predict the other half. What they miss is a share of the variance of
@@ -63,7 +63,7 @@ DECAYS = (0.2, 0.6)
 
 @dataclass(frozen=True)
 class UnexplainedPredictions:
-    """What learners that saw some of a theory's predictions miss of the others."""
+    """Part of a theory's predictions that learners miss which saw the others."""
 
     share: float
     """Unexplained share of the variance of the predictions; 0 where they hardly differ."""
@@ -80,7 +80,7 @@ class UnexplainedPredictions:
 
 @dataclass(frozen=True)
 class StudyPredictions:
-    """What a theory predicts for the trials of its study, and what learners may know of these."""
+    """Predictions of a theory for the trials of its study, and what learners may know of these."""
 
     columns: Array
     """``(n_rows, n_options, n_columns)``; see `trial_columns`."""

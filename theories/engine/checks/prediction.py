@@ -1,4 +1,4 @@
-"""What a theory's claim predicts: which properties can be stated, how they are read, and what trying them found."""
+"""Predictions of a theory's claim: which properties can be stated, how they are read, and what trying them found."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ LOG_TWO_PI = float(np.log(2 * np.pi))
 
 @dataclass(frozen=True)
 class CenterRegression:
-    """How each parameter's population depends on what is known of people, in widths of its range."""
+    """Dependence of each parameter's population on what is known of people, in widths of its range."""
 
     center: Array
     """``(n_parameters,)`` of people at ``z = 0``."""

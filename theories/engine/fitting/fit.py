@@ -53,7 +53,7 @@ DECIDING_DIGITS = 9
 
 @dataclass(frozen=True)
 class Scored:
-    """How well a theory predicts one experiment."""
+    """Scores of a theory on one experiment."""
 
     left_out: UnitScores
     """Scores with the population that the other experiments would have taught; of a single experiment, other people (or

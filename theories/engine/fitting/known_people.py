@@ -279,7 +279,7 @@ def _as_learned(design: _RegressionDesign, begun: CenterRegression) -> CenterReg
 
 @dataclass(frozen=True)
 class _RegressionDesign:
-    """What a theory declares of people and what is known of them, for the regression."""
+    """Dependences that a theory declares, and what is known of people, for the regression."""
 
     taught: dict[str, Prior]
     """Parameters on which some answer depends."""

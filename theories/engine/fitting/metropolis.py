@@ -50,7 +50,7 @@ SPREAD_MOVES = 4
 
 @dataclass(frozen=True)
 class ChainDraws:
-    """What the chains visited after tuning."""
+    """Draws of the chains after tuning."""
 
     z: Array
     """``(n_chains, n_draws, n_units, n_parameters)`` on the scale where a declared prior is standard normal."""

@@ -1,4 +1,4 @@
-"""What the answers say about a theory's parameters: hierarchical Bayesian inference, checked and comparable.
+"""Hierarchical Bayesian inference of a theory's parameters, checked and comparable.
 
 A *unit* is a person, or an experiment of which only pooled counts are known. With z the scale on which a declared prior
 is the standard normal distribution (parameter = quantile of the prior at Phi(z), so that nobody leaves its limits)::

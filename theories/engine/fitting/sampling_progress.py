@@ -1,4 +1,4 @@
-"""How far a sampler is, in words: a rough duration once it is known, and the time left now and then."""
+"""Progress of a sampler in words: a rough duration once it is known, and the time left now and then."""
 
 from __future__ import annotations
 

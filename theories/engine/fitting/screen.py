@@ -1,4 +1,4 @@
-"""How well a theory says people's responses before it is fitted: which of many drafts deserve a fit.
+"""Score of a theory before it is fitted: which of many drafts deserve a fit.
 
 A fit looks for a theory's people in many rounds; this looks at its declared people once. Draws of them are weighted by
 what one half of the people teaches, and score the other half, so that a wide population is not refused for its width,

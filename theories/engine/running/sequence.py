@@ -54,7 +54,7 @@ class FollowedSequences:
 
 @dataclass(frozen=True)
 class SimulatedSequences:
-    """What simulated people did, step by step."""
+    """Behaviour of simulated people, step by step."""
 
     response: NDArray[np.int64]
     """``(n_draws, n_sequences, n_steps)`` options."""

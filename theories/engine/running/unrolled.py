@@ -140,7 +140,7 @@ def _few_values(values: AnyArray) -> Array | None:
 
 @dataclass(frozen=True)
 class WrittenTheory:
-    """What a theory does in each kind of step, as operations on rows of numbers, one for each draw."""
+    """A theory in each kind of step, as operations on rows of numbers, one for each draw."""
 
     once: NDArray[np.int32]
     """``(n_operations, 5)`` what depends on parameters alone: code, row of the result, rows of what is given."""

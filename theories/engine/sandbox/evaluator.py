@@ -1,4 +1,4 @@
-"""What a child of the zygote does with a theory: load it, call its functions, and walk through sequences."""
+"""Work of a child of the zygote on a theory: load it, call its functions, and walk through sequences."""
 
 from __future__ import annotations
 

@@ -381,7 +381,7 @@ def filter_program(compiling: bool = False) -> bytes:
 
 
 class FilterArgument(ctypes.Structure):
-    """How prctl(2) takes a filter: the number of instructions, and where they are."""
+    """A filter in the form of prctl(2): the number of instructions, and where they are."""
 
     _fields_ = (("length", ctypes.c_ushort), ("instructions", ctypes.c_char_p))
 

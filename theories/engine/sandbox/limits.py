@@ -1,4 +1,4 @@
-"""How much time, memory and output a call of a theory may take."""
+"""Limits of time, memory and output for a call of a theory."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MOST_THREADS = 64 + 2 * (os.cpu_count() or 1)
 
 @dataclass(frozen=True)
 class SandboxLimits:
-    """What one call of a theory may use."""
+    """Limits of one call of a theory."""
 
     wall_seconds: float = 10.0
     cpu_seconds: float = 10.0

@@ -21,7 +21,7 @@ LIMITS: Final = SandboxLimits(
 
 @dataclass(frozen=True)
 class RanProgram:
-    """What came of a program."""
+    """Result of a program."""
 
     returned: Any
     """Value that it returned; None where it failed."""

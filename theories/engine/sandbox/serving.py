@@ -1,4 +1,4 @@
-"""What a process does that holds a theory: read requests, answer them, report what failed.
+"""Work of a process that holds a theory: read requests, answer them, report what failed.
 
 The same code serves in a child of the zygote (`theories.engine.sandbox.zygote`) and in a plain process
 (`theories.engine.sandbox.plain_child`), on every operating system.

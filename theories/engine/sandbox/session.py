@@ -88,7 +88,7 @@ class TheoryProcess(Protocol):
 
 @dataclass(frozen=True)
 class SequenceStep:
-    """What people see at one step of their sequences, and what followed the step before."""
+    """Arrays that people see at one step of their sequences, and what followed the step before."""
 
     trials: Mapping[str, NDArray[Any]]
     """Arrays of what each person sees now, first axis ``n_sequences``."""

@@ -38,7 +38,7 @@ SCRATCH_BYTES = 16 * 2**20
 
 @dataclass(frozen=True)
 class NutsSample:
-    """What came back from NUTS; finite and of the right shape, otherwise as the theory's process claims."""
+    """Result of NUTS; finite and of the right shape, otherwise as the theory's process claims."""
 
     offset: Array
     """``(n_chains, n_draws, n_units, n_parameters)``."""

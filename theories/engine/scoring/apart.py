@@ -1,4 +1,4 @@
-"""How far what two theories predict is apart, from what their scores say of each."""
+"""Distance of two theories' predictions, from what their scores show of each."""
 
 from __future__ import annotations
 

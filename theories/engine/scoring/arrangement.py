@@ -1,4 +1,4 @@
-"""How trials lie in a process that many theories of the grammar are asked in: those of like size together.
+"""Arrangement of trials in a process for many theories of the grammar: those of like size together.
 
 Arrays of trials are as wide as the widest trial, so that a gamble of two outcomes among gambles of ten costs five times
 what it needs. A process may hold trials in any order, as predictions for one do not depend on others.

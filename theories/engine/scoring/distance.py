@@ -1,4 +1,4 @@
-"""How differently theories predict: distances, duplicates, and a map of the theory space.
+"""Differences of theories' predictions: distances, duplicates, and a map of the theory space.
 
 The distance of two theories is the root mean square difference of the choice proportions that they predict over a set
 of trials (of more than two options, the root of half the sum of their squares), each with its declared population; and
@@ -45,7 +45,7 @@ LEAST_WEIGHT = 1e-4
 
 @dataclass(frozen=True)
 class TheoryDistance:
-    """How far two theories are apart, as root mean square differences of probabilities."""
+    """Distance of two theories, as root mean square differences of probabilities."""
 
     declared: float
     """Distance with the declared populations."""
@@ -62,7 +62,7 @@ class TheoryDistance:
 
 @dataclass(frozen=True)
 class TheoryDistances:
-    """How far several theories are apart in what they predict."""
+    """Distances of several theories' predictions."""
 
     theories: tuple[Theory, ...]
     declared: Array

@@ -1,4 +1,4 @@
-"""How many participants of a population are drawn for scores: until their number no longer decides about an order."""
+"""Number of participants drawn from a population for scores: until it no longer decides about an order."""
 
 from __future__ import annotations
 

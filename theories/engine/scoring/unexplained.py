@@ -1,4 +1,4 @@
-"""What is left unexplained: a theory's error on the presented trials, relative to what chance makes of it.
+"""Unexplained error of a theory on the presented trials, relative to what chance makes of it.
 
 The ratio is 1 if the theory is right, whatever the number of responses, and larger if a part of the responses follows
 something else. Its numerator is the squared error of predicted shares; its denominator is the mean of the same error

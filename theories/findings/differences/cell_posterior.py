@@ -1,4 +1,4 @@
-"""What the responses of each participant in each condition say of each parameter of a theory.
+"""Posteriors of each parameter of a theory from the responses of each participant in each condition.
 
 A *cell* is the responses of one participant in one condition. The posterior of every cell is found under one population
 for all cells, so that no label of a condition or a group has a part in it. Points are drawn from that population first,

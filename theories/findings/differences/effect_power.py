@@ -1,4 +1,4 @@
-"""How often an effect on a parameter would be shown, before anybody is asked.
+"""Power to show an effect on a parameter, before anybody is recruited.
 
 Simulated participants answer the planned trials; the engine of `parameter_effect` is applied to simulated studies of
 them, whatever varies: a condition within participants, a group, or a number such as an age. What cells say is found for
@@ -68,7 +68,7 @@ WORDS = {
 
 @dataclass(frozen=True)
 class EffectPower:
-    """What simulation says of the effect on one parameter in a planned study."""
+    """Simulated power for the effect on one parameter in a planned study."""
 
     theory: str
     changes: str

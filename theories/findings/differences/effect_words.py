@@ -1,4 +1,4 @@
-"""What is said of effects on parameters: verdicts, and how predictors were coded."""
+"""Wording of effects on parameters: verdicts, and how predictors were coded."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ def group_cells(value: Array, variance: Array, person: Ints) -> CellValues:
 
 @dataclass(frozen=True)
 class Covariances:
-    """How much participants differ, and how much cells of one participant do beside that, on top of known errors."""
+    """Variation of participants, and of cells of one participant beside that, on top of known errors."""
 
     between: Array
     """``(n_parameters, n_parameters)``."""
@@ -256,7 +256,7 @@ def _degrees(white: Array, adjust: Array, inverse: Array, place: int) -> float:
 
 @dataclass(frozen=True)
 class Exchange:
-    """How the labels of some columns are exchanged where they mean nothing."""
+    """Exchange of the labels of some columns where they mean nothing."""
 
     columns: tuple[int, ...]
     """Columns of the design that are exchanged together."""

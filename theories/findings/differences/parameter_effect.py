@@ -64,7 +64,7 @@ BETWEEN = " (between participants)"
 
 @dataclass(frozen=True)
 class ResponseColumns:
-    """What stands beside each response: conditions, groups, covariates."""
+    """Columns beside each response: conditions, groups, covariates."""
 
     person: tuple[NDArray[Any], ...]
     """``(n_rows,)`` of each experiment: the participant, by the same name in all experiments."""

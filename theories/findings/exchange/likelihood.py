@@ -423,7 +423,7 @@ def bounds_said(source: str, docstring: str) -> dict[str, tuple[float, float]]:
 
 @dataclass(frozen=True)
 class Said:
-    """What the user says of a function, in place of what is guessed."""
+    """Statements of the user about a function, in place of what is guessed."""
 
     function: str = ""
     participant: str = ""

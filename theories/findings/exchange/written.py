@@ -163,7 +163,7 @@ NUMBERED: Final = re.compile(r"(v|chosen_|state_).*\d+")
 
 @dataclass(frozen=True)
 class ExportedTheory:
-    """What a program says of a theory."""
+    """Description of a theory in a program."""
 
     name: str
     claim: str

@@ -472,7 +472,7 @@ def _tastes(rows: LearnerRows, strength: Array) -> Array:
 
 @dataclass(frozen=True)
 class LearnerPrediction:
-    """What generic learners make of responses that they did not see."""
+    """Predictions of generic learners for responses that they did not see."""
 
     scores: list[UnitScores]
     """One of each experiment, whose units are those of a theory's scores."""

@@ -1,4 +1,4 @@
-"""What the trace keeps of a verdict and of what it rests on."""
+"""Records of a verdict and of what it rests on."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ class ExclusionSensitivity(Record):
 
 
 class UnexplainedError(Record):
-    """What a theory leaves unexplained: its misfit ratio on the presented trials."""
+    """Unexplained error of a theory: its misfit ratio on the presented trials."""
 
     kind: Literal["unexplained_error"] = "unexplained_error"
     version: Literal[1] = 1

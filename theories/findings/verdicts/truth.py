@@ -1,4 +1,4 @@
-"""How close theories came to the hidden rule, where there is one, and how they lie to one another."""
+"""Distances of theories from the hidden rule, where there is one, and from one another."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a theory leaves unexplained on the presented trials; see `theories.engine.scoring.unexplained`.
+"""Unexplained error of a theory on the presented trials; see `theories.engine.scoring.unexplained`.
 
 Shares of responses to each trial are compared where trials have at least five responses. Where they have fewer, a
 theory that only knew the mean would look perfect, since a single response deviates from any share by what chance makes
