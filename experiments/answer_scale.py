@@ -144,7 +144,7 @@ class AnswerScale:
 
 
 def heaping_in_words(numbers: Sequence[float]) -> str:
-    """Whether more answers are round numbers than a smooth distribution could have; empty where they are not.
+    """State that more responses are round numbers than a smooth distribution could have; else empty.
 
     A step is a round number (1, 5, 10, 50, ...) that fits 5 to 100 times into the answers' range. If answers were
     smooth, their last digits would be even: of whole numbers a tenth would be multiples of ten.

@@ -17,7 +17,7 @@ Array = NDArray[np.float64]
 Condition = tuple[str, str, float]
 """A feature, a comparison and a number."""
 TINY = 1e-9
-"""So that the ends of a range belong to it whatever rounding does."""
+"""Tolerance by which the ends of a range belong to it whatever rounding does."""
 _COMPARISONS: Mapping[str, Callable[[Any, float], Any]] = {
     "<=": operator.le,
     ">=": operator.ge,

@@ -114,7 +114,7 @@ def plan_looks(first: int, every: int, most: int, bayes_factor: float) -> Stoppi
 def decide(
     plan: StoppingPlan, log_predictive: Array, *, ties: Iterable[Pair] = ()
 ) -> StoppingDecision:
-    """Whether collection stops, from the people who have answered so far.
+    """Decide whether collection stops, from the participants who have responded so far.
 
     Args:
         plan: When to look, and what is enough.

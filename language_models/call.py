@@ -46,7 +46,7 @@ class RecordedCall:
     digest: Digest
     """Digest of the record, for what is derived from it."""
     completion: ModelCompletion
-    """Without latency, cached tokens and refused requests, so that it is the same whenever it is read."""
+    """Completion without latency, cached tokens and refused requests, so that it is the same whenever it is read."""
 
 
 class ModelCaller:

@@ -35,7 +35,7 @@ class GuardSituation:
     """State of the run that the model cannot change."""
 
     spent: Mapping[str, float] = field(default_factory=dict)
-    """So far, by quantity; a total that a rule limits must be here."""
+    """Amounts spent so far, by quantity; a total that a rule limits must be here."""
     confirmed: frozenset[str] = frozenset()
     """`call_digest` of each call that a person confirmed."""
     records: Mapping[str, Any] = field(default_factory=dict)

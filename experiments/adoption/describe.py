@@ -138,7 +138,7 @@ class TableDescription:
     doubts: tuple[str, ...] = ()
     """Readings that are open, with the option for each."""
     beyond_grid: tuple[str, ...] = ()
-    """Likewise: what the outcomes of the domain cannot show, as far as columns mean what they seem to mean."""
+    """Outcomes that the domain cannot show, as far as columns mean what they seem to mean."""
     source: AnswerTable | None = field(default=None, repr=False, compare=False)
     """The table that was described, as it was read."""
     task: Domain | None = field(default=None, repr=False, compare=False)

@@ -71,7 +71,7 @@ SWAPPED = {"swap", "swapped", "flip", "flipped", "mirrored", "switched"}
 """Words in names of columns that say whether options changed places."""
 WHOLE_NUMBER = re.compile(r"[+-]?\d+")
 NEITHER = " (neither)"
-"""Behind a cell of a response that is none of the two with which it is compared."""
+"""Words behind a cell of a response that is none of the two with which it is compared."""
 RARE = 0.5
 """Share of 0 beside that of the rarest other code, below which it may stand for an answer that was missed."""
 MOST_MISSED = 0.1

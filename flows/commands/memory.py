@@ -106,7 +106,7 @@ def _evidence_lines(item: Any) -> Iterator[str]:
 
 
 def _standing_lines(library: Library, lesson: Digest) -> Iterator[str]:
-    """Whether a lesson is doubted or contradicted."""
+    """Yield whether a lesson is doubted or contradicted."""
     if lesson in library.doubtful(lambda digest: True):
         yield "[yellow]unverified[/yellow]: what it rested on was displaced or withdrawn"
     for pair in library.contradictions():

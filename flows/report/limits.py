@@ -59,7 +59,7 @@ def _limits_of_models(reading: RunReading) -> list[str]:
 
 
 def _recovery(reading: RunReading) -> str:
-    """Whether the leading theory has the form of the hidden rule; random choices are no part of a form."""
+    """State whether the leading theory has the form of the hidden rule; random choices are no part of a form."""
     leader = reading.leader
     if leader is None:
         return ""
@@ -136,7 +136,7 @@ def _limits_of_evidence(reading: RunReading) -> list[str]:
 
 
 def _limits_of_tests(reading: RunReading) -> Iterator[str]:
-    """Whether anything tested the winner on answers that it was not made from."""
+    """Yield whether anything tested the leading theory on responses that it was not made from."""
     board = reading.board
     standing = next((line for line in board.standings if line.theory == reading.leader), None)
     tests = {
@@ -206,7 +206,7 @@ def _limits_of_rivals(reading: RunReading) -> Iterator[str]:
 
 
 def _limits_of_size(reading: RunReading) -> Iterator[str]:
-    """Whether there were few people or few trials."""
+    """Yield limits by few participants or few trials."""
     known = reading.state.experiments
     designs = (item.record for name, item in known.designs.items() if name in known.collected)
     n_trials = sum(design.n_trials for design in designs)

@@ -69,7 +69,7 @@ def _participants(reading: RunReading) -> str:
 
 
 def who_took_part(n_people: int, *, may_return: bool) -> str:
-    """Whether participants of several experiments were different people.
+    """State whether participants of several experiments were different people.
 
     Args:
         n_people: Participants of all experiments, each counted in every experiment.

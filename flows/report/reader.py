@@ -454,7 +454,7 @@ def text_below(reading: RunReading) -> str:
 
 
 def clean(text: str) -> str:
-    """Without control characters, which could garble the page or turn the direction of its text."""
+    """Remove control characters, which could garble the page or turn the direction of its text."""
     return "".join(
         c for c in text if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cf", "Cs", "Cn")
     )

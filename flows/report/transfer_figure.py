@@ -59,7 +59,7 @@ def draw_transfer(title: str, lines: Sequence[TransferLine], file: Path) -> None
 
 
 def _shown(lines: Sequence[TransferLine]) -> list[TransferLine]:
-    """Without the published theories after the first few."""
+    """Return the lines without the published theories after the first few."""
     published = [line for line in lines if line.role == "published"]
     return [line for line in lines if line not in published[MOST_PUBLISHED:]]
 

@@ -373,7 +373,7 @@ def _in_brief(
 def lead_in_words(
     leader: str, rival: str, record: CampaignConcluded, *, is_initial: bool = False
 ) -> str:
-    """Whether the leading theory predicts better than the rival of the verdict, and on which data.
+    """State whether the leading theory predicts better than the rival of the verdict, and on which data.
 
     Args:
         leader: Its name.

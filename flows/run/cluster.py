@@ -41,7 +41,7 @@ CHUNK_S: Final = 0.5
 LEAST_S: Final = 0.5
 """Questions expected to take less in all are answered here."""
 CHUNKS_PER_WORKER: Final = 4
-"""So that the last chunk is not waited for long."""
+"""Chunks of each worker, so many that the last one is not waited for long."""
 WORKERLESS_S: Final = 180.0
 """Seconds that a cluster without any worker is waited for."""
 

@@ -158,7 +158,7 @@ def judge_fields(withheld: Sequence[str]) -> list[ServingFinding]:
 
 
 def grade(shape: PromptShape, completions: Sequence[ModelCompletion]) -> ServingFinding:
-    """Whether a model can take a role: how many of its answers the laboratory could use."""
+    """Judge whether a model can take a role: how many of its answers the laboratory could use."""
     assert shape.answer is not None
     problems = []
     for completion in completions:
@@ -178,7 +178,7 @@ def grade(shape: PromptShape, completions: Sequence[ModelCompletion]) -> Serving
 
 
 def judge_structured(shape: PromptShape, completion: ModelCompletion) -> ServingFinding:
-    """Whether the content parses as the shape's answer."""
+    """Judge whether the content parses as the shape's answer."""
     assert shape.answer is not None
     feature = "structured output"
     try:
@@ -191,7 +191,7 @@ def judge_structured(shape: PromptShape, completion: ModelCompletion) -> Serving
 
 
 def judge_tools(shape: PromptShape, completion: ModelCompletion) -> ServingFinding:
-    """Whether a tool was called that is offered, with the arguments it takes."""
+    """Judge whether a tool was called that is offered, with the arguments it takes."""
     feature, offers = "tool calls", {offer.name: offer for offer in shape.request.tools}
     if not completion.tool_calls:
         if completion.finish_reason == "length":
@@ -228,7 +228,7 @@ def wrong_arguments(offer: ToolOffer, arguments: str) -> str:
 
 
 def judge_log_probabilities(shape: PromptShape, completion: ModelCompletion) -> ServingFinding:
-    """Whether each token has a log probability and as many alternatives as asked, which are probabilities together."""
+    """Judge whether each token has a log probability and the requested alternatives, which add up to at most 1."""
     feature, wanted = "log probabilities", shape.request.n_log_probabilities
     tokens = completion.log_probabilities
     if not tokens:

@@ -102,7 +102,7 @@ class UnitLogPredictives(Record):
 
 
 class LearnedCenter(Record):
-    """Around which centers people lie of whom something is known, in shares of a parameter's declared range."""
+    """Centers of the distributions of people with known attributes, in shares of a parameter's declared range."""
 
     kind: Literal["learned_center"] = "learned_center"
     version: Literal[1] = 1

@@ -40,7 +40,7 @@ class ParticipantEstimates:
     most_likely: PersonFits
     """Estimates of each participant alone, by maximum likelihood within the declared ranges."""
     posteriors: CellPosteriors
-    """Under the population of all participants: modes are shrunken estimates (empirical Bayes)."""
+    """Posteriors under the population of all participants: modes are shrunken estimates (empirical Bayes)."""
 
     def flags(self) -> list[str]:
         """State what should be known of each participant's estimates; empty where nothing is odd."""

@@ -82,7 +82,7 @@ class Dependence:
 
 @dataclass(frozen=True)
 class OwnCenter:
-    """Whom a person's own distribution of a parameter is around, as answers taught, in shares of its range."""
+    """Center of a person's own distribution of a parameter, as estimated from responses, in shares of its range."""
 
     center: float
     """Center of people without any effect: around the declared values, and of no named group."""

@@ -57,7 +57,7 @@ class Prior:
     depends_on: tuple[Dependence, ...] = ()
     """Attributes of people that move the center of their own distribution, as the theory declares it."""
     own: OwnCenter | None = None
-    """Around which centers people lie of whom that is known, as answers taught; None where they taught none."""
+    """Centers of people with known attributes, as estimated from responses; None where these taught none."""
 
     @property
     def is_log(self) -> bool:

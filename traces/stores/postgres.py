@@ -262,7 +262,7 @@ class PostgresStore:
         return int(self._read(query, key)[0][0])
 
     def problem(self) -> str | None:
-        """Whether tables, indexes, triggers and their functions are ours, and every one of them at work."""
+        """Check that tables, indexes, triggers and their functions are ours and all at work; else explain."""
         expected = {
             *(("index", text) for text in _INDEXES),
             *(("trigger", text, "O") for text in _TRIGGERS.values()),

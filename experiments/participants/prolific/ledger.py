@@ -97,7 +97,7 @@ class SubmissionPayment:
     submission: str
     kind: PaymentKind
     amount: Money
-    """Without fees."""
+    """Amount without fees."""
     state: PaymentState
     bulk: int | None
     bonuses_before: int | None

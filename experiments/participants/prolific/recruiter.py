@@ -379,7 +379,7 @@ def _bonuses(
 def _settle(
     account: RecruitmentAccount, bulk: BulkPayment, now_s: float
 ) -> SettleBulk | Review | None:
-    """Whether the service shows what a bulk payment should have paid; one that was never asked for paid nothing."""
+    """Check that the service shows what a bulk payment should have paid; one never requested paid nothing."""
     if bulk.state == "prepared":
         return SettleBulk(bulk.number, (), given_up=True)
     entries = {entry.id: entry for entry in account.submissions}

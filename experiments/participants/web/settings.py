@@ -38,7 +38,7 @@ class PageSettings:
     most_attempts: int = 3
     """Maximum attempts at the comprehension check; then the study ends for the participant."""
     idle_minutes: float = 30.0
-    """Without a response, after which a person counts as having stopped and the place is given to another."""
+    """Minutes without a response after which a person counts as having stopped and the place is given to another."""
     limit_minutes: float = 120.0
     """Maximum minutes from consent to the end."""
     minutes: int = 0

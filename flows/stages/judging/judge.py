@@ -145,7 +145,7 @@ async def _admit(run: Run, cycle: int, name: Digest, reason: str, inputs: Sequen
 
 
 async def compare(run: Run, cycle: int, candidate: Digest) -> Recorded[TheoryCompared] | None:
-    """Whether a theory of the pool predicts the same and as well, over the space and not only on the trials so far.
+    """Find a theory of the pool that predicts the same and as well, over the space and not only on presented trials.
 
     Those whose people choose alike and which the data do not tell apart are compared, after adaptation as well.
     """

@@ -114,7 +114,7 @@ def _gate_values(
 
 
 def direction(node: LeadLeaf) -> tuple[bool, float]:
-    """Whether smaller scores are followed, and how surely."""
+    """Find whether smaller scores are followed, and how surely."""
     return node.consistency < 0.5, max(node.consistency, 1 - node.consistency)
 
 

@@ -313,7 +313,7 @@ def _at_ends(
 
 
 def _last_option(chosen: Array, first: str) -> OutcomeQuantity:
-    """Whether an option is the one chosen last, where options keep their places."""
+    """Make the number that marks the option chosen last, where options keep their places."""
     start = f'xp.zeros((1, trials["{first}"].shape[0], {chosen.shape[1]}))'
     memory = StateMemory("last", "1.0 * response", start)
     score = OptionScore('1.0 * state["last"]', "the option chosen last", 0.0)

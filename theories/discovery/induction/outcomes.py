@@ -226,7 +226,7 @@ class OutcomeSearch:
         return now
 
     def _without_idle(self, now: OutcomeSum, *, whole: bool = False) -> OutcomeSum:
-        """Without terms, one after another, that are worth less than they cost; the newest stays unless ``whole``."""
+        """Remove terms, one after another, that gain less than their price; the newest stays unless ``whole``."""
         while now.n_terms > 1:
             fewer = [
                 self._fit(now.terms[:place] + now.terms[place + 1 :], now, without=place)

@@ -31,7 +31,7 @@ class InductionPace:
         self.go_to(self.n_done + 1)
 
     def go_to(self, n_done: int) -> None:
-        """So many are done, or need not be."""
+        """Set the number of steps that are done, or need not be."""
         self.n_done = n_done
         if self.told is not None:
             share = sum(self.work[:n_done]) / sum(self.work)

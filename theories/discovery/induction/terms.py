@@ -393,7 +393,7 @@ def roundest(low: float, high: float) -> float:
 
 
 def distinct(terms: TermTable, *, is_signed: bool) -> TermTable:
-    """Without constant terms, and of those that say the same on all cells (or the contrary) the cheapest."""
+    """Remove constant terms, and of those that are equal on all cells (or opposite) all but the cheapest."""
     kept: dict[bytes, int] = {}
     for row in np.argsort(terms.prices, kind="stable"):
         column = terms.values[row]

@@ -25,7 +25,7 @@ from lakatos.traces.digest import Digest, digest_bytes
 
 T = TypeVar("T", bound=BaseModel)
 FENCE_TOKENS = 48
-"""Around each piece of data."""
+"""Tokens around each piece of data."""
 LEFT_OUT = "Not shown, as your context is too short for it:"
 CONTEXT_TOKENS = 32_768
 """Length of a context where neither the study nor the server states it."""

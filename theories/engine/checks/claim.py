@@ -432,7 +432,7 @@ def _deterministic(
     stimuli: Sequence[Stimuli],
     points: Mapping[str, Array],
 ) -> TriedPrediction:
-    """Whether every choice is sure, or between options that are all alike likely, once nobody lapses."""
+    """Test whether every choice is sure, or between options that are all equally likely, once nobody lapses."""
     sober = dict(points)
     if LAPSE in sober:
         sober[LAPSE] = np.zeros_like(sober[LAPSE])

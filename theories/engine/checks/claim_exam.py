@@ -61,7 +61,7 @@ def acted_and_stated(
 
 
 def choice_test(observed: Array, probability: Array, n_groups: int = 10) -> tuple[float, int, int]:
-    """Whether events occur as often as their stated probabilities say.
+    """Test whether events occur as often as their stated probabilities require.
 
     Events are grouped by probability; in each group the surplus over what is expected is squared and divided by its
     variance, and the sum is held against the chi-square distribution. Each event may depend on those before it, as

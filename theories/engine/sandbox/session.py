@@ -33,7 +33,7 @@ StimuliArrays = Mapping[str, NDArray[Any]]
 """One set of stimuli: arrays whose first axis is ``n_trials``."""
 
 Reader = Callable[[int], memoryview]
-"""So many of the bytes that came next; copy them before looking at them."""
+"""Function that returns so many of the bytes that came next; copy them before looking at them."""
 
 TOLERANCE = 1e-6
 """Largest distance of a sum of probabilities from one."""

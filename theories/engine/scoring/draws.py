@@ -36,7 +36,7 @@ def could_change_order(behind: ScoreEstimate, chance: float) -> bool:
 def most_draws(
     n_trials: int, n_people: int, *, walks: bool, person_draws: int = MOST_PERSON_DRAWS
 ) -> int:
-    """So many that one response of a theory, and its predictions for all participants, stay small.
+    """Return the most draws at which one response of a theory, and its predictions for all participants, stay small.
 
     Args:
         n_trials: Number of trials of all experiments.

@@ -401,7 +401,7 @@ def _reads_history(source: str) -> bool:
 
 
 def _policy(source: str, sandbox: Sandbox) -> str:
-    """Whether a policy draws choices ("sampled") or takes the likelier option ("greedy"), found by trying it."""
+    """Find whether a policy draws choices ("sampled") or takes the likelier option ("greedy"), by trying it."""
     check_source(source)
     probe = (
         f"import numpy as np\n\n{source}\n\n\ndef choose(parameters, trials, xp):\n"

@@ -534,7 +534,7 @@ def _closest(evidence: TheoryEvidence, leader: Digest, rival: Digest) -> str:
 
 
 def _advantage_in_words(evidence: TheoryEvidence, found: ComparedLeader) -> list[str]:
-    """Whether the leader is ahead, of which rival, and by how much."""
+    """State whether the leader is ahead, of which rival, and by how much."""
     name, decides = evidence.theories.name(found.leader), found.strictest
     if decides is None:
         return [f"{name} leads; the study has no other initial theory to compare it with."]

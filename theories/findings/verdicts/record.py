@@ -66,7 +66,7 @@ class TruthCompared(Record):
     uncorrected: dict[str, float]
     """The same with lapses and the study's ``random_choices``."""
     pool: dict[str, float]
-    """Like ``corrected`` for every theory of the pool, on a sample of trials."""
+    """Value as in ``corrected`` for every theory of the pool, on a sample of trials."""
     sequence: dict[str, dict[str, float]]
     """Frequency with which participants repeat their last choice, overall, after a reward and after none, if the rule
     or the leader depends on the past; for ``hidden`` and by theory."""
@@ -118,7 +118,7 @@ class CrossValidated(Record):
     error: float
     """Mean squared error of choice proportions over trials."""
     standard_error: float
-    """Over trials."""
+    """Standard error over trials."""
 
 
 class ConfirmationFinished(Record):
