@@ -26,7 +26,7 @@ def load_archive(name: str, folder: Path) -> tuple[Trials, ...]:
     """All experiments of a data set, after a check that every file is the published one.
 
     Args:
-        name: Of the data set.
+        name: Name of the data set.
         folder: Holds one folder for each data set.
 
     Raises:
@@ -65,9 +65,9 @@ def fetch_archive(
     A file appears in the folder complete and checked, or not at all.
 
     Args:
-        name: Of the data set.
+        name: Name of the data set.
         folder: Holds one folder for each data set.
-        base_address: Where ``/owner/name/commit/path`` is served.
+        base_address: Address at which ``/owner/name/commit/path`` is served.
         timeout_s: Silence after which a download is given up.
         most_bytes: Size of a file beyond which a download is given up.
 

@@ -1,4 +1,4 @@
-"""What an answer is where it is not one of a few options: a level, a number in a range, or a choice with its time.
+"""Scales of responses that are not one of a few options: a level, a number in a range, or a choice with its time.
 
 Underneath an answer is always one outcome of a finite grid, which takes the place of an option: a level, a bin of
 numbers, or an option with a bin of times. So theories give a probability to each outcome, and scores, designs, power
@@ -29,7 +29,7 @@ FEWEST_HEAPED = 40
 COARSE = 10.0
 """The finest step of answers from which on it is told, even where all answers keep to it."""
 ROUND_STEPS = tuple(base * 10.0**power for power in range(-6, 7) for base in (1, 5))
-"""Whose multiples are round numbers."""
+"""Steps whose multiples are round numbers."""
 
 
 @dataclass(frozen=True)
@@ -38,15 +38,15 @@ class AnswerScale:
 
     kind: Literal["levels", "number", "timed"]
     unit: str
-    """Of the numbers, such as "coins" or "s"."""
+    """Unit of the numbers, such as "coins" or "s"."""
     places: tuple[float, ...]
     """The number that each outcome stands for: a level, or the middle of a bin."""
     widths: tuple[float, ...]
-    """Of each outcome's bin; 1 where outcomes are levels."""
+    """Width of each outcome's bin; 1 where outcomes are levels."""
     edges: tuple[float, ...] = ()
-    """Of the bins, one more than there are; none where outcomes are levels."""
+    """Edges of the bins, one more than there are; none where outcomes are levels."""
     options: tuple[str, ...] = ()
-    """Of a choice with its time; outcomes are the first option's bins, then the second's, and so on."""
+    """Options of a choice with its time; outcomes are the first option's bins, then the second's, and so on."""
 
     @property
     def n_outcomes(self) -> int:
@@ -70,7 +70,7 @@ class AnswerScale:
         )
 
     def in_words(self, outcome: int) -> str:
-        """What a response with this outcome was: a level, or a number or a time within a bin."""
+        """Describe a response with this outcome: a level, or a number or a time within a bin."""
         if not self.edges:
             return self.labels[outcome]
         option, place = divmod(outcome, self.n_bins)
@@ -84,7 +84,7 @@ class AnswerScale:
 
         Args:
             numbers: Levels, numbers in the range, or times.
-            chosen: Of a choice with its time, the option chosen.
+            chosen: Option chosen, of a choice with its time.
 
         Raises:
             TrialsError: An answer is no number, no level or outside the range; the message names the first.
@@ -130,7 +130,7 @@ class AnswerScale:
         return float(((values - means[own]) ** 2).mean() / total) if total > 0 else 0.0
 
     def fit_in_words(self, numbers: Sequence[float]) -> str:
-        """What the grid cannot show of numbers: those outside of it, and how the others differ within bins."""
+        """State what the grid cannot show of numbers: those outside of it, and how the others differ within bins."""
         values = np.asarray(numbers, dtype=np.float64)
         low, high = (self.edges or self.places)[0], (self.edges or self.places)[-1]
         below, above = int((values < low).sum()), int((values > high).sum())
@@ -144,7 +144,7 @@ class AnswerScale:
 
 
 def heaping_in_words(numbers: Sequence[float]) -> str:
-    """Whether more answers are round numbers than a smooth distribution could have; empty where they are not.
+    """State that more responses are round numbers than a smooth distribution could have; else empty.
 
     A step is a round number (1, 5, 10, 50, ...) that fits 5 to 100 times into the answers' range. If answers were
     smooth, their last digits would be even: of whole numbers a tenth would be multiples of ten.

@@ -39,7 +39,7 @@ def archive_of(experiment: str) -> str:
 
 
 def published_name(experiment: str) -> str:
-    """What an experiment is called in its data set."""
+    """Return the name of an experiment in its data set."""
     return experiment.partition(SEPARATOR)[2] if data_set_of(experiment) else experiment
 
 
@@ -50,7 +50,7 @@ def data_sets_of(experiments: Iterable[str]) -> tuple[str, ...]:
 
 
 def left_out_with(experiments: Sequence[str]) -> list[str]:
-    """What is left out as a whole to predict each experiment: its data set where there are several, else itself."""
+    """List what is held out to predict each experiment: its data set where there are several, else itself."""
     apart = data_sets_of(experiments)
     return [data_set_of(name) if apart else name for name in experiments]
 

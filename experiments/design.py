@@ -1,4 +1,4 @@
-"""Which trials to ask: those whose responses are expected to say most about which theory is right.
+"""Selection of trials: those whose responses are expected to discriminate best between theories.
 
 A theory enters as its probabilities alone, ``(n_draws, n_trials, n_options)``: each draw of its parameters is one kind
 of person. The responses of one participant hang together through that person's parameters, so the worth of a trial
@@ -187,7 +187,7 @@ class AnswerWays:
 
     @classmethod
     def unasked(cls, prior: Array, weights: Sequence[Array]) -> AnswerWays:
-        """Before the first trial there is one way."""
+        """Return the one way before the first trial."""
         return cls(np.ones(1), prior[None], [np.asarray(w)[None] for w in weights])
 
     @classmethod
@@ -209,7 +209,7 @@ class AnswerWays:
         return cls(np.full(len(posterior), 1 / len(posterior)), posterior, people)
 
     def after(self, outcomes: Sequence[Array], n_most: int, rng: np.random.Generator) -> AnswerWays:
-        """With one more trial; ``outcomes`` has per theory ``(n_outcomes, n_draws)`` probabilities of its responses."""
+        """Add a trial; ``outcomes`` has ``(n_outcomes, n_draws)`` probabilities of its responses for each theory."""
         predictive = np.stack(
             [own @ p.T for own, p in zip(self.people, outcomes, strict=True)], axis=-1
         )
@@ -230,7 +230,7 @@ class AnswerWays:
 
 
 def _keep(weight: Array, n_most: int, rng: np.random.Generator) -> tuple[NDArray[np.intp], Array]:
-    """Which of weighted items stand for all, and their new weights: no expectation is changed on average.
+    """Choose weighted items that represent all, with their new weights: no expectation is changed on average.
 
     Items heavier than a threshold are kept as they are; of the others some are drawn, each in proportion to its
     weight, and get the threshold as weight. Of all such schemes this one changes the weights least.
@@ -379,7 +379,7 @@ class TrialSearch:
         return row, bool(is_proved)
 
     def look(self, ways: AnswerWays, rows: NDArray[np.intp]) -> tuple[Array, Array]:
-        """What the next responses to some candidates add, about the theory and about theory and person, in nats.
+        """Compute what the next responses to some candidates add, about theory, and theory and person, in nats.
 
         In single precision: two rounded entropies differ by about 1e-6 nats.
         """
@@ -408,7 +408,7 @@ class TrialSearch:
 
 
 def _theory_information(ways: AnswerWays, outcomes: Sequence[Array]) -> float:
-    """What the next responses to one trial say about which theory is right, in nats, in double precision.
+    """Compute the information of one trial's next responses about the theory, in nats, in double precision.
 
     Args:
         ways: How the trials before can have been answered.

@@ -1,4 +1,4 @@
-"""How much answers to trials are expected to say about which theory is right."""
+"""Information that responses to trials are expected to give about which theory is right."""
 
 from __future__ import annotations
 
@@ -278,7 +278,7 @@ def with_last(outcomes: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
 
 
 def p_log_p(probabilities: NDArray[np.float32]) -> NDArray[np.float32]:
-    """What entropies are sums of, much faster than `scipy.special.entr` in single precision."""
+    """Compute p log p, of which entropies are sums, much faster than `scipy.special.entr` in single precision."""
     terms: NDArray[np.float32] = np.log(probabilities + np.float32(1e-30))
     terms *= probabilities
     return terms

@@ -19,7 +19,7 @@ def half_width(degrees: float | NDArray[Any] = inf, n_compared: int = 1) -> NDAr
     """Standard errors from a mean to each end of its 95% interval: Student's t, and two at least.
 
     Args:
-        degrees: Of freedom, one less than there are participants.
+        degrees: Degrees of freedom, one less than there are participants.
         n_compared: Means of which this is the best on the same data (Bonferroni).
 
     References:
@@ -34,9 +34,9 @@ def interval_of_squares(
     """95% interval of a mean of squares, which cannot be negative: by the delta method on its logarithm.
 
     Args:
-        mean: Above 0, or 0 of squares that are all 0.
-        standard_error: Of the mean.
-        degrees: Of freedom, one less than there are squares.
+        mean: Mean above 0, or 0 of squares that are all 0.
+        standard_error: Standard error of the mean.
+        degrees: Degrees of freedom, one less than there are squares.
     """
     if mean <= 0:
         return mean, mean

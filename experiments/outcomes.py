@@ -1,4 +1,4 @@
-"""What tasks declare of the outcomes that follow a choice, and what simulated participants receive for theirs.
+"""Declarations of tasks about outcomes that follow a choice, and outcomes for simulated participants.
 
 A file of responses says what followed the chosen options only. Participants who are simulated on its trials choose
 others, so that their outcomes must come from elsewhere: from a schedule that is known, or from the file, as stated.
@@ -27,7 +27,7 @@ class HasOutcomes(Protocol):
 
     @property
     def outcome_names(self) -> tuple[str, ...]:
-        """What follows a choice, as columns of tables are called; ``reward`` is the first."""
+        """Names of the outcomes of a choice in columns of tables; ``reward`` is the first."""
 
     @property
     def outcome_range(self) -> tuple[float, float]:
@@ -38,16 +38,16 @@ class HasOutcomes(Protocol):
         """An outcome is a gain above this number."""
 
     def told_after(self, feedback: Mapping[str, float]) -> str:
-        """What people read of an outcome."""
+        """Return the text of an outcome that people read."""
 
     def attribute_labels(self) -> Mapping[str, str]:
-        """What each attribute of the options is, for people to read."""
+        """Return the label of each attribute of the options, for people to read."""
 
     def attribute_words(self) -> Mapping[str, tuple[str, ...]]:
         """The words of attributes that are categories."""
 
     def cue_codes(self) -> Mapping[str, str]:
-        """What theories call each thing that options are compared by, by its code."""
+        """Return the names in theories of what options are compared by, by code."""
 
     def cue_values(self, stimuli: Stimuli) -> list[Array]:
         """``(n_trials, n_options)`` of each of these things."""
@@ -59,7 +59,7 @@ class HasCues(Protocol):
 
     @property
     def cue_names(self) -> tuple[str, ...]:
-        """In the order of their numbers; none without cues."""
+        """Names of the cues in the order of their numbers; none without cues."""
 
     @property
     def go(self) -> int:
@@ -105,7 +105,7 @@ class LacksInputs(Protocol):
     """A domain some of whose trials lack what some theories need."""
 
     def lacking(self, settings: Mapping[str, Any]) -> Mapping[str, str]:
-        """What trials of a study's settings lack, by the name by which mechanisms need it, and why.
+        """State what trials of a study's settings lack, by the name by which mechanisms need it, and why.
 
         Raises:
             StimuliError: A setting is wrong.
@@ -113,19 +113,19 @@ class LacksInputs(Protocol):
 
 
 def lacking_inputs(domain: Domain, settings: Mapping[str, Any]) -> Mapping[str, str]:
-    """What trials of these settings lack; see `LacksInputs`."""
+    """State what trials of these settings lack; see `LacksInputs`."""
     return domain.lacking(settings) if isinstance(domain, LacksInputs) else {}
 
 
 @dataclass(frozen=True)
 class OutcomeSchedules:
-    """What follows each choice of simulated participants."""
+    """Outcomes of each choice of simulated participants."""
 
     stimuli: Stimuli
     rows: NDArray[np.int64]
     """``(n_people, n_trials)`` row of ``stimuli`` that stands for each trial of the file."""
     note: str = ""
-    """How unknown outcomes were estimated; empty where the schedule is known."""
+    """Note on how unknown outcomes were estimated; empty where the schedule is known."""
 
     def order(self, trials: NDArray[np.int64]) -> NDArray[np.int64]:
         """``(n_people, n_steps)`` rows of ``stimuli`` for each person's trials."""
@@ -159,13 +159,13 @@ def knows_outcomes(domain: Domain, trials: Trials) -> bool:
 def outcome_schedules(
     domain: Domain, trials: Trials, n_people: int, rng: np.random.Generator
 ) -> OutcomeSchedules:
-    """What follows the choices of participants who are simulated on an experiment's trials.
+    """Return the outcomes of choices of participants who are simulated on an experiment's trials.
 
     Args:
-        domain: Of the trials.
+        domain: Domain of the trials.
         trials: An experiment.
         n_people: Simulated participants.
-        rng: For outcomes that are drawn.
+        rng: Generator for outcomes that are drawn.
 
     Raises:
         TrialsError: It is neither known nor can be estimated.

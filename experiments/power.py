@@ -1,4 +1,4 @@
-"""How often the planned sample would name the right theory: simulated recovery of every rival.
+"""Power of the planned sample to name the right theory: simulated recovery of every rival.
 
 People are drawn from one theory, all rivals are scored on their answers, and the rule that declares a winner in the
 real analysis is applied: the 95% interval of the mean paired difference, clustered by participant, lies above zero.
@@ -47,7 +47,7 @@ MOST_CELLS = 20_000_000
 
 @dataclass(frozen=True)
 class PowerTable:
-    """How often each theory is recovered against each rival when it generated the answers."""
+    """Frequency with which each theory is recovered against each rival when it generated the responses."""
 
     n_recovered: NDArray[np.int64]
     """``(n_theories, n_theories)`` samples in which the row, being true, won against the column."""
@@ -103,7 +103,7 @@ class DesignVerdict:
     indistinguishable: tuple[Pair, ...]
     """Open pairs that this sample cannot separate; they are carried as ties."""
     reason: str
-    """For the journal: the pairs with their power, and what would help."""
+    """Reason for the journal: the pairs with their power, and what would help."""
 
 
 def recovery_power(
@@ -371,7 +371,7 @@ def judge_design(
     Args:
         table: Power of the design.
         open_pairs: Pairs among the leaders that data have not settled; all when None.
-        names: Of the rivals, by index.
+        names: Names of the rivals, by index.
         required: Power, in both directions of a pair.
     """
     pairs = _pairs(len(names), open_pairs)

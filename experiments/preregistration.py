@@ -1,4 +1,4 @@
-"""What is frozen before anybody is asked: the rivals' predictions, the exclusion rules and the analysis."""
+"""Content that is frozen before recruitment: the rivals' predictions, the exclusion rules and the analysis."""
 
 from __future__ import annotations
 

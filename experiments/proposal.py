@@ -1,4 +1,4 @@
-"""What may be asked and what it costs: conditions on trials, costs, and the checks of trials that somebody proposes."""
+"""Conditions on trials, costs, and the checks of proposed trials."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Array = NDArray[np.float64]
 Condition = tuple[str, str, float]
 """A feature, a comparison and a number."""
 TINY = 1e-9
-"""So that the ends of a range belong to it whatever rounding does."""
+"""Tolerance by which the ends of a range belong to it whatever rounding does."""
 _COMPARISONS: Mapping[str, Callable[[Any, float], Any]] = {
     "<=": operator.le,
     ">=": operator.ge,
@@ -77,7 +77,7 @@ def costs_of(
     """``(n_trials,)`` cost of all presentations of each trial to one person.
 
     Args:
-        domain: Of the trials.
+        domain: Domain of the trials.
         stimuli: The trials.
         per_response: Cost of an answer.
         features: Further cost for each unit of a feature, by its name.
@@ -109,8 +109,8 @@ def check_proposal(
     """Refuse trials that somebody proposes unless a search could have chosen them.
 
     Args:
-        domain: Of the study.
-        settings: Of its design space.
+        domain: Domain of the study.
+        settings: Settings of its design space.
         stimuli: The trials proposed.
         forbidden: Conditions under which a trial is never asked.
 
@@ -125,7 +125,7 @@ def check_proposal(
 def problems_of_trials(
     domain: Domain, settings: Mapping[str, Any], stimuli: Stimuli, forbidden: Sequence[str] = ()
 ) -> dict[int, str]:
-    """Why trials cannot be asked, by row; arguments and errors as of `check_proposal`.
+    """Explain why trials cannot be presented, by row; arguments and errors as of `check_proposal`.
 
     Raises:
         StimuliError: A trial is none of the domain.

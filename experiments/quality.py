@@ -93,7 +93,7 @@ class RepeatedParticipation:
         return "Where a person took part more than once, only the first time counts."
 
     def decide(self, answers: PersonAnswers, earlier: Collection[str]) -> float | None:
-        """How often the person took part before."""
+        """Count how often the person took part before; None if never."""
         return float(n) if (n := sum(person == answers.person for person in earlier)) else None
 
 
@@ -161,11 +161,11 @@ class ImpossibleTimes:
 def are_impossible(
     response_time_ms: Sequence[float], server_time_ms: Sequence[float]
 ) -> list[bool]:
-    """Which response times are longer than the server's clock allows.
+    """Mark the response times that are longer than the server's clock allows.
 
     Args:
         response_time_ms: As the page said.
-        server_time_ms: From the arrival of the answer before to that of this one.
+        server_time_ms: Milliseconds from the arrival of the answer before to that of this one.
     """
     arrived = list(accumulate(server_time_ms))
     found: list[bool] = []

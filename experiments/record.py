@@ -1,4 +1,4 @@
-"""What the trace keeps about experiments, beside the preregistration."""
+"""Records of experiments, beside the preregistration."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lakatos.traces.record import Record
 
 
 class PairPower(Record):
-    """How well a design tells two rivals apart, by simulated recovery."""
+    """Power of a design to distinguish two rivals, by simulated recovery."""
 
     kind: Literal["pair_power"] = "pair_power"
     version: Literal[1] = 1

@@ -74,14 +74,14 @@ def registration(
     Args:
         plan: What was frozen.
         design: Its design.
-        domain: Of the task.
+        domain: Domain of the task.
         predictions: Arrays of the plan's artifact; ``DIGEST:proportions`` is ``(3, n_trials)``: the expected share of
             the last option, and its 95% interval for the planned number of people. Of more than two options
             ``DIGEST:shares`` is ``(3, n_trials, n_options)``.
         record: Digest of the plan's record, by which the trace finds it.
         study: Name of the study.
-        question: That the study asks.
-        source: Of the participants, as in a study file; ``own file`` where they are archival and stand in one.
+        question: Question of the study.
+        source: Source of the participants, as in a study file; ``own file`` where they are archival and stand in one.
         asked: Whether people have been asked by now, so that the text may not say that there are no data.
         said: What each theory claims, by digest, without estimates of its parameters.
         manner: How trials are given, in sentences: practice, breaks, time limits, conditions.
@@ -132,7 +132,7 @@ def registration(
 
 @dataclass(frozen=True)
 class PlanWords:
-    """What a plan says, for either registry."""
+    """Content of a plan, for either registry."""
 
     hypotheses: str
     manipulated: str
@@ -143,7 +143,7 @@ class PlanWords:
     existing: str
     """Whether there are data of this experiment already."""
     earlier: str
-    """What there was of earlier experiments of the study; empty of the first."""
+    """Responses that there were of earlier experiments of the study; empty for the first."""
     collection: str
     blinding: str
     manner: Sequence[str]
@@ -165,7 +165,7 @@ def _predicted_options(domain: Domain, n_options: int) -> list[str]:
 
 
 def _hypotheses(names: Mapping[str, str], claims: Mapping[str, str], chosen: str) -> str:
-    """What is tested, with what each rival says; ``chosen``: the option whose share is predicted."""
+    """State what is tested and what each rival claims; ``chosen``: the option whose share is predicted."""
     rivals = []
     for number, (digest, name) in enumerate(names.items(), start=1):
         claim = claims.get(digest)
@@ -179,7 +179,7 @@ def _hypotheses(names: Mapping[str, str], claims: Mapping[str, str], chosen: str
 
 
 def _earlier(counts: Mapping[str, str]) -> str:
-    """What responses there were when a plan was frozen; empty before the first experiment."""
+    """State which responses there were when a plan was frozen; empty before the first experiment."""
     if not counts:
         return ""
     listed = "; ".join(f"{name}: {count}" for name, count in counts.items())
@@ -215,7 +215,7 @@ def _plan_words(
     n_answers: int,
     earlier: str,
 ) -> PlanWords:
-    """What the plan says, sentence by sentence; arguments as of `registration`."""
+    """State the plan, sentence by sentence; arguments as of `registration`."""
     task = timed_task(domain)
     timed = ", and its response time" if source in ("web", "file") and task is None else ""
     options = ", ".join(domain.options)
@@ -254,7 +254,7 @@ def _plan_words(
 
 
 def _timed_measure(task: TimedTask) -> str:
-    """What is measured where a response is a key with its time."""
+    """State what is measured where a response is a key with its time."""
     edges = task.scale.edges
     listed = ", ".join(f"{edge:g}" for edge in edges)
     return (

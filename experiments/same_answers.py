@@ -22,11 +22,11 @@ Array = NDArray[Any]
 LEAST_ANSWERS: Final = 8
 """Answers that two people must share to count as one."""
 SHARED: Final = 0.75
-"""Of the answers of whoever has fewer, those that two people must share."""
+"""Share of the responses that two people must have in common, of those of the one with fewer."""
 MOST_PEOPLE: Final = 300
 """People who are looked for; of more, every second, third, ... one."""
 LEAST_SHARE: Final = 0.1
-"""Of people found again, beyond what chance makes, from which answers count as the same."""
+"""Share of people found again, beyond chance, above which responses count as the same."""
 MOST_OPTIONS: Final = 1024
 """Places for options of a trial, more than any domain has."""
 LEAST_COUNTED, MANY_COUNTED, MANY_ANSWERS = 3, 8, 20
@@ -39,7 +39,7 @@ def are_same_answers(own: Sequence[Trials], other: Sequence[Trials], domain: Dom
     Args:
         own: Experiments of one data set.
         other: Experiments of another one.
-        domain: Of both; a trial with its options exchanged is the same trial.
+        domain: Domain of both; a trial with its options exchanged is the same trial.
     """
     keys, answers = _trial_keys([*own, *other], domain)
     mine, theirs = answers[: len(own)], answers[len(own) :]
@@ -77,7 +77,7 @@ def share_found_again(own: Sequence[Array], other: Sequence[Array], n_trials: in
 
 
 class PersonAnswersTable:
-    """What each person answered to each trial, as sparse tables."""
+    """Responses of each person to each trial, as sparse tables."""
 
     def __init__(self, tables: Sequence[Array], n_trials: int) -> None:
         """Answers of several experiments, whose people are different ones.

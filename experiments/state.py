@@ -1,4 +1,4 @@
-"""What a run knows about its experiments and the people who answer them: a fold over the records of this package."""
+"""Knowledge of a run about its experiments and their participants: a fold over the records of this package."""
 
 from __future__ import annotations
 
@@ -85,4 +85,4 @@ RULES: Final[StateRules] = {
     TrialsCollected: keep_by("collected", "experiment"),
     SealedOpened: keep_newest("sealed"),
 }
-"""What each record changes."""
+"""Rules of how each record changes the state."""

@@ -1,4 +1,4 @@
-"""When to stop asking: looks at the data while people arrive, decided by Bayes factors.
+"""Rules for the end of collection: looks at the data while participants arrive, decided by Bayes factors.
 
 A Bayes factor says how much likelier the answers are under one theory than under another, each with the population of
 people that was frozen before the first of them was asked. People answer independently of one another, so that the log
@@ -67,7 +67,7 @@ class StoppingPlan:
 
 @dataclass(frozen=True)
 class StoppingDecision:
-    """What the looks so far say."""
+    """Results of the looks so far."""
 
     stop: bool
     n_participants: int
@@ -80,7 +80,7 @@ class StoppingDecision:
 
 @dataclass(frozen=True)
 class OperatingCharacteristics:
-    """How a plan fares when each theory in turn is true, by simulation."""
+    """Simulated outcome of a plan when each theory in turn is true."""
 
     correct: Array
     """``(n_theories,)`` share of samples that named the true theory."""
@@ -114,7 +114,7 @@ def plan_looks(first: int, every: int, most: int, bayes_factor: float) -> Stoppi
 def decide(
     plan: StoppingPlan, log_predictive: Array, *, ties: Iterable[Pair] = ()
 ) -> StoppingDecision:
-    """Whether collection stops, from the people who have answered so far.
+    """Decide whether collection stops, from the participants who have responded so far.
 
     Args:
         plan: When to look, and what is enough.

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from lakatos.experiments.task import Trials
 
 LEAST_TRIALS = 2
-"""Of each experiment that are kept."""
+"""Fewest trials that are kept of each experiment."""
 
 
 def some_people(

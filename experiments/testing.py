@@ -54,7 +54,7 @@ def preregister(design: Design) -> Preregistration:
 
 
 class ParticipantSourceContract:
-    """What every participant source owes. Give a fixture ``source`` made anew for each test."""
+    """Contract of every participant source. Give a fixture ``source`` made anew for each test."""
 
     n_participants = 3
     """People to ask where the source has as many as wanted."""

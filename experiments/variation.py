@@ -29,11 +29,11 @@ class TrialVariation:
     before: Stimuli
     after: Stimuli
     meaning: str
-    """What is done, as a clause: "a rating of the second product is raised"."""
+    """Description of the change, as a clause: "a rating of the second product is raised"."""
     size: Array | None = None
     """``(n_pairs,)`` how large what is changed was before, where claims may speak of what lies beyond a size."""
     size_meaning: str = ""
-    """What ``size`` is, with its unit."""
+    """Meaning of ``size``, with its unit."""
 
 
 @runtime_checkable
@@ -75,7 +75,7 @@ def varied(
         stimuli: All trials.
         possible: ``(n_trials,)`` where the change can be made.
         meaning: What is done.
-        change: From the possible trials and their rows in ``stimuli`` to the arrays that differ.
+        change: Function from the possible trials and their rows in ``stimuli`` to the arrays that differ.
         prepare: Arrays to replace before and after, from the possible trials.
         size: ``(n_trials,)`` see `TrialVariation`.
         size_meaning: See `TrialVariation`.

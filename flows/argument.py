@@ -1,4 +1,4 @@
-"""How parameters of functions are given on the command line, where a name and a type leave that open.
+"""Forms of parameters of functions on the command line, where a name and a type leave that open.
 
 A command is a typed function (`flows/commands/adapter.py`): its parameters, defaults and docstring are those of the
 command. The types here are ordinary types for Python and the type checker, and carry what the command line needs.
@@ -15,7 +15,7 @@ from typing import Annotated, Any
 
 @dataclass(frozen=True)
 class Argument:
-    """What the command line has to know of a parameter beside its name, type, default and line in the docstring."""
+    """Facts that the command line needs of a parameter beside its name, type, default and line in the docstring."""
 
     kind: Any = None
     """Type of what is typed; the parameter's own by default."""
@@ -23,7 +23,7 @@ class Argument:
     """Its option. By default a parameter before ``*`` is typed without one, and others are called as in Python."""
     metavar: str = ""
     help: str = ""
-    """Of a type that several commands share; the line of the docstring by default."""
+    """Help of a type that several commands share; the line of the docstring by default."""
     environment: str = ""
     """Variable that stands in for the option."""
     least: float | None = None

@@ -52,7 +52,7 @@ def check_file_place(place: Path, *, folder_exists: bool = False) -> None:
     """Refuse a place where no file can be written, before anything else is done.
 
     Args:
-        place: Where a file is to be written.
+        place: Path to which a file is to be written.
         folder_exists: Whether its folder must be there already.
 
     Raises:

@@ -1,4 +1,4 @@
-"""What commands return: results that show themselves on a console, as text and in a notebook."""
+"""Results that commands return and that show themselves on a console, as text and in a notebook."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ class Result:
     """
 
     notes: tuple[str, ...] = ()
-    """What was excluded or assumed on the way; commands print it to the standard error."""
+    """Notes on what was excluded or assumed on the way; commands print them to the standard error."""
     exit_status: int = 0
     """Status with which a command ends that came to this."""
 
     def lines(self) -> Iterable[Shown]:
-        """What is shown, from top to bottom."""
+        """Yield the lines to show, from top to bottom."""
         raise NotImplementedError
 
     def keep(self) -> Iterable[Shown]:
@@ -38,7 +38,7 @@ class Result:
 
     @property
     def text(self) -> str:
-        """What is shown, as plain text."""
+        """The lines to show, as plain text."""
         with (console := Console(width=160, no_color=True)).capture() as caught:
             show_lines(console, self.lines())
         return caught.get()
@@ -55,7 +55,7 @@ class Result:
 
 
 class Sentences(Result):
-    """What a command says of what it did."""
+    """Statement of a command about what it did."""
 
     def __init__(self, *said: Shown, notes: tuple[str, ...] = (), exit_status: int = 0) -> None:
         """Sentences and tables, in their order; notes for the standard error; and the status."""

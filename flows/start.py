@@ -40,10 +40,10 @@ def run_study(
 
     Args:
         study: A study, or the path of a study file.
-        folder: Of the run; must not hold one yet.
+        folder: Folder of the run; must not hold one yet.
         data: Folder of the published data sets, for archival studies.
         engine: ``none`` for plain asyncio, ``prefect`` to run on Prefect.
-        progress: Where to show what happens.
+        progress: Display of what happens.
         n_workers: Theories that run at the same time; does not change results.
 
     Raises:
@@ -96,10 +96,10 @@ def resume_run(
     """Carry a run on from where its trace ends; a concluded run returns its verdict, unless answers have come since.
 
     Args:
-        folder: Of the run.
+        folder: Folder of the run.
         data: Folder of the published data sets, for archival studies.
         engine: As for `run_study`.
-        progress: Where to show what happens.
+        progress: Display of what happens.
         n_workers: Theories that run at the same time; does not change results.
         enough: Go on with the people who have answered, although fewer than planned have.
     """
@@ -174,7 +174,7 @@ def _waits(folder: Path) -> tuple[RunState, AnswersAwaited | None]:
 def _result(
     folder: Path, state: RunState, trace: Trace, found: Recorded[CampaignConcluded] | AnswersAwaited
 ) -> CampaignConcluded | AnswersAwaited:
-    """What a pass ended with, and the mark by which a look knows that nothing is left to do.
+    """Return the result of a pass, and mark the run so that a look knows that nothing is left to do.
 
     There is no mark where a study on Prolific has to be stopped first: nothing arrives when that is done.
     """

@@ -27,7 +27,7 @@ MAY: Mapping[Part, tuple[Purpose, ...]] = {
     "confirm": ("gate",),
     "vault": ("report",),
 }
-"""What each part may be read for."""
+"""Purposes for which each part may be read."""
 
 
 @dataclass(frozen=True)
@@ -35,17 +35,17 @@ class AnchorItem:
     """One comparison of two theories that data have settled."""
 
     submission: JudgeSubmission
-    """What a judge sees."""
+    """Submission that a judge sees."""
     label: bool
     """Whether the next data favoured the candidate."""
     strata: Mapping[str, str]
-    """For example ``{"origin": "human", "quality": "good", "domain": "risky"}``."""
+    """Strata such as ``{"origin": "human", "quality": "good", "domain": "risky"}``."""
     problems: tuple[str, ...]
     """Trials or schedules behind it; two parts share none."""
     people: tuple[str, ...]
     """Groups of people behind it; two parts share none."""
     provenance: str
-    """How the label is known."""
+    """Source of the label."""
 
     def __post_init__(self) -> None:
         where = f"the anchor item on {self.submission.candidate[:8]} against {self.submission.incumbent[:8]}"
@@ -71,7 +71,7 @@ class AnchorItem:
 
     @cached_property
     def identity(self) -> Digest:
-        """What was asked and what came out: two theories, how they did on which responses, and which one won.
+        """Identity of the comparison: two theories, how they did on which responses, and which one won.
 
         Words do not count: neither the texts that a judge reads nor strata, names of problems and people, or where the
         label comes from.
@@ -106,7 +106,7 @@ class AnchorItem:
 
 
 class _ItemInFile(BaseModel):
-    """What an item must hold in a file, which anybody may have written; `AnchorItem` checks the label itself."""
+    """Form of an item in a file from any source; `AnchorItem` checks the label itself."""
 
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
@@ -119,7 +119,7 @@ class _ItemInFile(BaseModel):
 
 
 def _why_no_item(error: ValidationError) -> str:
-    """What is wrong with an item, in one line."""
+    """Explain what is wrong with an item, in one line."""
     found = error.errors()
     if missing := [_place(item) for item in found if item["type"] == "missing"]:
         return f"an anchor item has no {', '.join(missing)}; give it, or leave the item out."
@@ -131,7 +131,7 @@ def _place(error: Mapping[str, Any]) -> str:
 
 
 def version_of(items: Iterable[AnchorItem]) -> Digest:
-    """Of some items in their order: changes with any of them."""
+    """Compute the version of some items in their order, which changes with any of them."""
     return digest_of([item.digest for item in items])
 
 
@@ -141,7 +141,7 @@ class AnchorSet:
 
     parts: Mapping[Part, tuple[AnchorItem, ...]]
     hard_cases: tuple[AnchorItem, ...] = ()
-    """What fooled an incumbent; read together with dev only."""
+    """Items that misled an incumbent; read together with dev only."""
 
     @cached_property
     def digest(self) -> Digest:
@@ -155,11 +155,11 @@ class AnchorSet:
 
     @property
     def dev(self) -> tuple[AnchorItem, ...]:
-        """What judges may be bred on, hard cases included."""
+        """Items on which judges may be bred, hard cases included."""
         return (*self.parts["dev"], *self.hard_cases)
 
     def submissions(self, part: Part) -> tuple[JudgeSubmission, ...]:
-        """What judges see, without labels: reading it exposes nothing."""
+        """Return what judges see, without labels: reading it exposes nothing."""
         return tuple(item.submission for item in self.parts[part])
 
     def to_json(self) -> dict[str, Any]:
@@ -321,7 +321,7 @@ def check_disjoint(anchor: AnchorSet) -> None:
 
 
 def _ties(item: AnchorItem) -> list[tuple[str, str]]:
-    """What it may not share with an item of another part."""
+    """Return what an item may not share with an item of another part."""
     return [("problem", name) for name in item.problems] + [
         ("group of people", name) for name in item.people
     ]

@@ -32,7 +32,7 @@ class JudgeAnswers:
     side: NDArray[np.int64]
     """``(n_items,)`` 1 for the candidate, -1 for the incumbent, 0 for even odds and where it failed."""
     failures: dict[int, str]
-    """Why there is no answer, by item."""
+    """Reason why there is no answer, by item."""
 
     def to_json(self) -> dict[str, Any]:
         """Write the answers as plain values, for artifacts."""

@@ -1,4 +1,4 @@
-"""How good resolved verdicts were: log score, calibration, discrimination, each with its interval."""
+"""Quality of resolved verdicts: log score, calibration, discrimination, each with its interval."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class CalibrationBin:
 
 @dataclass(frozen=True)
 class JudgeCalibration:
-    """How well the probabilities of one judge, or a panel, came true in one epoch."""
+    """Quality of the probabilities of one judge, or a panel, in one epoch."""
 
     n: int
     log_score: float
@@ -50,12 +50,12 @@ class JudgeCalibration:
 def calibration(
     probability: Sequence[float], favoured: Sequence[bool], n_bins: int = N_BINS
 ) -> JudgeCalibration:
-    """What resolved verdicts say about who gave them.
+    """Evaluate a judge or a panel by resolved verdicts.
 
     Args:
         probability: ``(n_verdicts,)`` given to the candidate, strictly between 0 and 1.
         favoured: ``(n_verdicts,)`` whether the data then favoured it.
-        n_bins: Of the curve, with about equally many verdicts each; those of one probability share a bin.
+        n_bins: Number of bins of the curve, with about equally many verdicts; equal probabilities share a bin.
 
     Raises:
         JudgeError: There is no verdict, or one is no probability.

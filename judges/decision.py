@@ -17,9 +17,9 @@ from lakatos.traces.record import Record
 
 VERIFY, QUIT = "verify", "quit"
 WORTH, COST = 100.0, 50.0
-"""Of a better theory, and of asking people about a candidate: even odds are just worth asking."""
+"""Worth of a better theory, and cost of recruiting people for a candidate: at even odds recruiting just pays."""
 EARLIER = ("family", "critics", "heard", "mends", "breaks", "tables", "n_lost", "n_won", "values")
-"""What decisions of earlier versions rested on besides."""
+"""Fields on which decisions of earlier versions rested besides."""
 
 
 class CandidateDecided(Record):
@@ -49,7 +49,7 @@ class CandidateDecided(Record):
 
 
 class CriticAnswered(Record):
-    """In records of earlier versions only: a critic with a cost assessed a candidate."""
+    """A critic with a cost assessed a candidate; occurs in records of earlier versions only."""
 
     kind: Literal["critic_answered"] = "critic_answered"
     version: Literal[1] = 1
@@ -66,9 +66,9 @@ def decide(verdict: Verdict, digest: Digest, cost: float, *, has_place: bool) ->
     """Ask people about a candidate where finding a better theory is worth it, or where asking costs nothing.
 
     Args:
-        verdict: Of the panel.
-        digest: Of its record.
-        cost: Of asking people, where a better theory is worth `WORTH`.
+        verdict: Verdict of the panel.
+        digest: Digest of its record.
+        cost: Cost of recruiting people, where a better theory is worth `WORTH`.
         has_place: Whether the candidate is among those that the next experiment compares with the leader anyway.
     """
     belief = verdict.probability

@@ -48,9 +48,9 @@ class JudgeMeasurements:
         """Take a measurement in; True if it is a new one, False if it only repeats one that is known.
 
         Args:
-            digest: Of its record.
+            digest: Digest of its record.
             measured: The record.
-            epoch: That is open now.
+            epoch: Epoch that is open now.
 
         Raises:
             MeasurementError: It is of a future epoch, or the same was measured before with another value.

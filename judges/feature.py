@@ -22,7 +22,7 @@ class SubmissionFeature:
 
     meaning: str
     turn: Turn
-    """What becomes of it when candidate and incumbent change places: -x, x, or 1 - x."""
+    """Change of the feature when candidate and incumbent change places: -x, x, or 1 - x."""
 
 
 FEATURES: dict[str, SubmissionFeature] = {
@@ -66,7 +66,7 @@ FEATURES: dict[str, SubmissionFeature] = {
         "1 if only the candidate is machine-written, -1 if only the incumbent is", "changes sign"
     ),
 }
-"""What is known of every submission that the loop makes; a submission may leave some out."""
+"""Features of every submission that the loop makes; a submission may leave some out."""
 
 
 def features_of(submission: JudgeSubmission) -> dict[str, float]:

@@ -62,7 +62,7 @@ class JudgePair:
 
 @dataclass(frozen=True)
 class GateQuestion:
-    """What is asked of the labels of the confirm part; nothing in it depends on a label.
+    """Question about the labels of the confirm part; nothing in it depends on a label.
 
     Raises:
         GateError: The two judges answered different numbers of items, or are the same.
@@ -72,7 +72,7 @@ class GateQuestion:
     pair: JudgePair
     """Answers to all confirm items, in the items' order."""
     units: tuple[int, ...]
-    """By item, a number that items share which share a problem or a person; see `anchor.components`."""
+    """Number of the unit of each item: items that share a problem or a person share it; see `anchor.components`."""
     anchor: Digest
     """Version of the confirm part."""
 
@@ -139,7 +139,7 @@ class GateQuestion:
 
 @dataclass(frozen=True)
 class GateEvidence:
-    """What the labels say of a challenger: a p value where right answers are counted, else an e value."""
+    """Evidence of the labels about a challenger: a p value where right answers are counted, else an e value."""
 
     p_value: float | None
     e_value: float | None
@@ -152,7 +152,7 @@ class GateEvidence:
 
     @property
     def words(self) -> str:
-        """What was found, for the reason of a decision."""
+        """Result in words, for the reason of a decision."""
         return f"e = {self.e_value:.3g}" if self.p_value is None else f"p = {self.p_value:.2g}"
 
 
@@ -175,8 +175,8 @@ def register(
 
     Args:
         question: What is asked.
-        slot, epoch: Which judge of the panel, and when.
-        number, level: Of the test, from the ledger of the anchor set.
+        slot, epoch: Judge of the panel, and its epoch.
+        number, level: Number and level of the test, from the ledger of the anchor set.
     """
     settings, pair, kept = question.settings, question.pair, question.pair.kept
     n, n_items = int(kept.sum()), len(kept)
@@ -216,7 +216,7 @@ def register(
 
 
 def refusal_of(registration: GateRegistered) -> str:
-    """Why the labels must not be read: too many failures, too few items, or no power. Empty when they may be."""
+    """Explain why the labels must not be read: too many failures, too few items, or no power. Else empty."""
     settings = registration.settings
     if registration.n_excluded > settings.most_excluded * registration.n_items:
         return (
@@ -306,7 +306,7 @@ def decide(
 
 
 def _registered_fields(registration: GateRegistered) -> dict[str, Any]:
-    """What a decision repeats of its registration."""
+    """Return what a decision repeats of its registration."""
     names = (
         "slot",
         "epoch",

@@ -1,4 +1,4 @@
-"""What the trace keeps of challenges, and the rules of a gate that a study can choose."""
+"""Records of challenges, and the rules of a gate that a study can choose."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class GateSettings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     test: Test = "exact"
-    """What is gained: right answers, or Brier score (``loss``). Right answers to items that share nothing are tested
+    """Measure of gain: right answers, or Brier score (``loss``). Right answers to items that share nothing are tested
     exactly; everything else by betting on units, the items that share a problem or a person."""
     floor: float = 0.02
     """Least observed gain of an item: share of right answers, or Brier score."""
@@ -27,7 +27,7 @@ class GateSettings(BaseModel):
     """Gain that a test must be able to detect, in the same unit; with the test ``loss``, the gain of a challenger that
     is calibrated is enough where that is larger."""
     power: float = 0.8
-    """With which probability."""
+    """Probability with which a test must detect it."""
     margin: float = 0.05
     """Share of right answers that the challenger may lose in a protected stratum."""
     strata: tuple[str, ...] = ("origin",)
@@ -92,7 +92,7 @@ class GateRegistered(ChallengeRecord):
 
 
 class StratumResult(BaseModel):
-    """How a challenger did on one protected stratum of items."""
+    """Result of a challenger on one protected stratum of items."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

@@ -55,7 +55,7 @@ def trap(
 
     Args:
         anchor: As it was frozen; call it between epochs.
-        answers: Of the incumbent, to ``settled``.
+        answers: Answers of the incumbent, to ``settled``.
         settled: Comparisons of the finished epoch whose labels come from data, not from a judge. Those that share a
             comparison, a problem or a person with confirm or vault are left out.
         most: Share of dev that hard cases may be; the oldest give way.

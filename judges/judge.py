@@ -13,19 +13,19 @@ from lakatos.traces.digest import Digest, Fingerprint
 from lakatos.traces.record import Record
 
 MOST_COUNTED = 10**12
-"""Of answers or parameters, in a file of comparisons; larger numbers are no counts."""
+"""Largest number of responses or parameters in a file of comparisons; larger numbers are no counts."""
 
 
 @dataclass(frozen=True)
 class JudgeSubmission:
-    """What a judge may see of a candidate and of the incumbent it would replace; neutral about what they are."""
+    """View that a judge has of a candidate and of the incumbent it would replace; neutral about what they are."""
 
     candidate: Digest
     incumbent: Digest
     advantage: float
     """Candidate minus incumbent on the answers so far, nats per choice."""
     standard_error: float
-    """Of the advantage, paired and clustered."""
+    """Standard error of the advantage, paired and clustered."""
     extra_parameters: Annotated[int, Field(ge=-MOST_COUNTED, le=MOST_COUNTED)]
     """Parameters of the candidate beyond the incumbent's."""
     n_choices: Annotated[int, Field(ge=0, le=MOST_COUNTED)]
@@ -35,7 +35,8 @@ class JudgeSubmission:
     features: Mapping[str, float] = field(default_factory=dict)
     """Further numbers by name; those that every submission of the loop has are listed in `judges.feature.FEATURES`."""
     texts: Mapping[str, str] = field(default_factory=dict)
-    """What a judge that reads may see, by name: the two claims, for example. Nothing that tells who wrote them."""
+    """Texts that a judge that reads may see, by name: the two claims, for example. Nothing that reveals who wrote
+    them."""
 
     def to_json(self) -> dict[str, Any]:
         """Write the submission as plain values, for artifacts."""
@@ -52,7 +53,7 @@ class Judge(Protocol):
 
     @property
     def name(self) -> str:
-        """By which the panel keeps its opinions; different from those of the panel's other judges."""
+        """Name by which the panel keeps its opinions; different from those of the panel's other judges."""
 
     @property
     def digest(self) -> Digest:

@@ -33,7 +33,7 @@ class LevelDrawn(Record):
 
 
 class VaultReported(Record):
-    """How good judges were on the vault, the one time that it was opened."""
+    """Quality of judges on the vault, the one time that it was opened."""
 
     kind: Literal["vault_reported"] = "vault_reported"
     version: Literal[1] = 1

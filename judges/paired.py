@@ -1,4 +1,4 @@
-"""Which of two judges is better on the same items: an exact test, a betting test, and the gains that they can detect.
+"""Comparison of two judges on the same items: an exact test, a betting test, and the gains that they can detect.
 
 Of right and wrong answers only the *discordant* ones tell: ``wins``, where the challenger is right and the incumbent
 wrong, and ``losses``, the reverse. Where neither judge is better, each is equally likely. Of any other gain, and of
@@ -18,7 +18,7 @@ Array = NDArray[np.float64]
 BETS = (0.2, 0.4, 0.6)
 """Shares of the wealth that are bet on each unit; fixed beforehand, averaged."""
 MOST_LOG_WEALTH = 600.0
-"""Beyond which wealth is not told: a record holds no infinity, and a smaller e value is still one."""
+"""Largest log wealth that is reported: a record holds no infinity, and a smaller e value is still one."""
 
 
 def exact_p(wins: int, losses: int) -> float:
@@ -64,7 +64,7 @@ def fewest_units(level: float, *, exact: bool) -> int:
     """Units below which nothing reaches the level, though all speak for the challenger.
 
     Args:
-        level: Of the test.
+        level: Level of the test.
         exact: Whether units are items that are won or lost; else each gains as much as any could lose.
     """
     n_units = 1

@@ -1,4 +1,4 @@
-"""What the trace keeps about where judges come from, what they are asked, and how advocates search."""
+"""Records of where judges come from, what they decide on, and how advocates search."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lakatos.traces.record import Record
 Part = Literal["dev", "confirm", "vault"]
 Purpose = Literal["breed", "gate", "report"]
 SHARES: Mapping[Part, float] = {"dev": 0.3, "confirm": 0.5, "vault": 0.2}
-"""How an anchor set is divided."""
+"""Shares into which an anchor set is divided."""
 
 
 class AnchorTaken(Record):

@@ -1,4 +1,4 @@
-"""Which judges have the seats of a run's panel, and how they came by them: a fold over the records of this package."""
+"""Seats of a run's panel and how judges came by them: a fold over the records of this package."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ class SeatsState:
     """Judges in their seats, their challengers, and the anchor set on which they are compared."""
 
     epoch: Epoch | None = None
-    """Where the evolution of judges stands; None where they take no seats."""
+    """State of the evolution of judges; None where they take no seats."""
     held: Mapping[str, Recorded[JudgeSeated]] = field(default_factory=dict)
     """Seats in force, by slot."""
     displaced: frozenset[Digest] = frozenset()
     """Seats of judges that lost them: what they justified is doubted."""
     bred: Mapping[Digest, Recorded[JudgeBred]] = field(default_factory=dict)
-    """By the judge's version."""
+    """Records of judges by the judge's version."""
     anchors: tuple[Recorded[AnchorTaken], ...] = ()
     exposed: tuple[LabelsExposed, ...] = ()
     """Looks at labels of the anchor set."""
     drawn: tuple[Recorded[LevelDrawn], ...] = ()
     """Levels of tests on the anchor set."""
     measured: Mapping[Digest, Recorded[JudgeMeasured]] = field(default_factory=dict)
-    """By the digest of their record, those of judges that still have their seat."""
+    """Measurements of judges that still have their seat, by the digest of their record."""
     n_measured: int = 0
     """All that were ever made."""
     n_rescored: int = 0
@@ -126,4 +126,4 @@ RULES: Final[StateRules] = {
     EpochCommitted: _commit,
     EpochRefilled: _advance_and_keep("refilled"),
 }
-"""What each record changes."""
+"""Rules of how each record changes the state."""

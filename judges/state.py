@@ -1,4 +1,4 @@
-"""What judges said about the theories of a run, and what was decided: a fold over the records of this package."""
+"""Verdicts of judges on the theories of a run, and decisions: a fold over the records of this package."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ class JudgingState:
 
     epochs: tuple[Recorded[EpochOpened], ...] = ()
     pairs: Mapping[tuple[Digest, int], Recorded[PairDescribed]] = field(default_factory=dict)
-    """By candidate and cycle."""
+    """Comparisons by candidate and cycle."""
     verdicts: Mapping[Digest, Recorded[Verdict]] = field(default_factory=dict)
-    """By the digest of their record."""
+    """Verdicts by the digest of their record."""
     resolved: Mapping[Digest, Recorded[VerdictResolved]] = field(default_factory=dict)
-    """By the digest of the verdict's record."""
+    """Resolutions by the digest of the verdict's record."""
     decided: Mapping[Digest, Recorded[CandidateDecided]] = field(default_factory=dict)
-    """By candidate, the last decision about it."""
+    """Last decision about each candidate."""
 
 
 def _forget_displaced(state: JudgingState, item: Recorded[EpochCommitted]) -> JudgingState:
@@ -46,4 +46,4 @@ RULES: Final[StateRules] = {
     CandidateDecided: keep_by("decided", "candidate"),
     EpochCommitted: _forget_displaced,
 }
-"""What each record changes."""
+"""Rules of how each record changes the state."""

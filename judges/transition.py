@@ -1,4 +1,4 @@
-"""From one epoch of judges to the next: OPEN, FREEZE, DECIDE, COMMIT, REFILL as records, and the state as their fold.
+"""Transition to the next epoch of judges: OPEN, FREEZE, DECIDE, COMMIT, REFILL as records, and the state as their fold.
 
 All slots are decided on the snapshot that FREEZE names. COMMIT is one
 record, which seats the winners and erases everything that rested on a displaced judge
@@ -46,7 +46,7 @@ class EpochFrozen(Record):
     anchor: Fingerprint
     """Version of the confirm part."""
     ledger: float | None = None
-    """Only in records of earlier versions; levels are drawn from the ledger of the anchor set."""
+    """Ledger in records of earlier versions only; levels are now drawn from the ledger of the anchor set."""
     n_evaluations: int
 
 
@@ -66,7 +66,7 @@ class EpochCommitted(Record):
     changed: tuple[str, ...]
     """Slots whose judge was displaced."""
     without_gate: tuple[str, ...] = ()
-    """Only in records of earlier versions, in which a judge could change without a gate."""
+    """Slots that changed without a gate, in records of earlier versions only."""
     erases: tuple[Digest, ...]
     """`JudgeSeated` records of the displaced judges; everything derived from them is invalid."""
     reason: str
@@ -85,7 +85,7 @@ class EpochRefilled(Record):
 
 @dataclass(frozen=True)
 class Epoch:
-    """Where the evolution of judges stands: a fold of records over `begin`."""
+    """State of the evolution of judges: a fold of records over `begin`."""
 
     slots: Mapping[str, Digest]
     """Version of the judge in each slot."""
@@ -226,7 +226,7 @@ def _by_slot(decided: Sequence[GateDecided]) -> list[GateDecided]:
 
 
 def why_ended(gates: Sequence[GateDecided]) -> str:
-    """What became of each challenger of an epoch, in words."""
+    """State what became of each challenger of an epoch."""
     return "; ".join(gate.reason for gate in gates) or "no challenger was found"
 
 

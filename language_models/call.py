@@ -33,7 +33,7 @@ from lakatos.traces.step import StepContext, Trace
 
 STEP: Final = "ask"
 TRY: Final = SpentAmount(requests=1)
-"""What a try takes that was turned down."""
+"""Cost of a try that was turned down."""
 _SHOWN: Final = 300
 _SEEDS: Final = 2**31
 
@@ -44,9 +44,9 @@ class RecordedCall:
 
     record: LanguageModelCalled
     digest: Digest
-    """Of the record, for what is derived from it."""
+    """Digest of the record, for what is derived from it."""
     completion: ModelCompletion
-    """Without latency, cached tokens and refused requests, so that it is the same whenever it is read."""
+    """Completion without latency, cached tokens and refused requests, so that it is the same whenever it is read."""
 
 
 class ModelCaller:
@@ -69,7 +69,7 @@ class ModelCaller:
         Args:
             model: Who is asked.
             trace: Must list `language_models.record.RECORDS` among its types.
-            ledger: Of the run; several callers share one.
+            ledger: Ledger of the run; several callers share one.
             price: What tokens cost; nothing by default, as on one's own machine.
             retry: When a failed call is made again.
             most_in_flight: Calls at once.
@@ -113,7 +113,7 @@ class ModelCaller:
         Args:
             request: A seed of 0 is replaced by one that follows from the campaign's seed and the place of the call.
             role: What the model is asked as.
-            position: Where in the campaign: cycle, sample number. The same request asked twice at one position is one
+            position: Place in the campaign: cycle, sample number. The same request asked twice at one position is one
                 call.
             inputs: Records and artifacts from which the request was made.
 
@@ -252,7 +252,7 @@ async def _read(
 
 
 def served_version(record: LanguageModelCalled) -> Digest:
-    """What answered, as far as anybody can tell: a server that was changed under the same name is another model."""
+    """Return the identity of the served model: a server that was changed under the same name is another model."""
     return digest_of([record.model_version, record.model_name, record.server])
 
 

@@ -1,4 +1,4 @@
-"""What the laboratory asks of a language model: a request in, a completion out.
+"""Interface of the laboratory to language models: a request in, a completion out.
 
 A request holds everything that decides an answer, so that its digest names it; a completion holds everything that came
 back. Clients (`language_models/clients/`) are thin: retries, budgets, recording and structured output are wrapped
@@ -33,9 +33,9 @@ class ChatMessage(FrozenPart):
     role: Literal["system", "user", "assistant", "tool"]
     content: str
     tool_calls: tuple[ToolCall, ...] = ()
-    """Of an assistant's turn."""
+    """Calls of an assistant's turn."""
     call_id: str | None = None
-    """Which call a tool's turn answers."""
+    """Identifier of the call that a tool's turn answers."""
 
 
 class ToolOffer(FrozenPart):
@@ -48,7 +48,7 @@ class ToolOffer(FrozenPart):
 
 
 class TokenSampling(FrozenPart):
-    """How the tokens of an answer are drawn."""
+    """Rules by which the tokens of an answer are drawn."""
 
     temperature: float = 0.7
     top_p: float = 1.0
@@ -75,7 +75,7 @@ class TokenUsage(FrozenPart):
 
     n_prompt_tokens: int = 0
     n_cached_tokens: int = 0
-    """Of the prompt, those that the server had cached."""
+    """Tokens of the prompt that the server had cached."""
     n_completion_tokens: int = 0
 
 
@@ -88,15 +88,15 @@ class TokenLogProbability(FrozenPart):
 
 
 class ModelCompletion(FrozenPart):
-    """What a model answered, with everything that came back."""
+    """Answer of a model, with everything that came back."""
 
     content: str
     tool_calls: tuple[ToolCall, ...] = ()
     finish_reason: str
-    """As the server says: "stop", "length", "tool_calls", "content_filter", ..."""
+    """Reason for the end, as the server names it: "stop", "length", "tool_calls", "content_filter", ..."""
     refusal: str = ""
     model_name: str
-    """As the server names it."""
+    """Name that the server gives to the model."""
     server: str = ""
     """Version or fingerprint of the server, where it tells."""
     usage: TokenUsage = TokenUsage()

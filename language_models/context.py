@@ -26,11 +26,11 @@ Count = Callable[[str], int]
 """Tokens of a text."""
 
 TOKENS_PER_MESSAGE: Final = 8
-"""What a chat template adds around a message."""
+"""Tokens that a chat template adds around a message."""
 SENTENCE_TOKENS: Final = 60
 """Room for what becomes of one old result: one or two sentences."""
 NOTES_SHARE: Final = 0.25
-"""Of the context, for everything that was compacted."""
+"""Share of the context for everything that was compacted."""
 
 _WORDS: Final = re.compile(r"[A-Za-z]+")
 _BLANKS: Final = re.compile(r"[ \t]{2,}")
@@ -61,14 +61,15 @@ class ContextEntry(FrozenPart):
     """One thing in a context."""
 
     kind: Literal["task", "data", "answer", "result", "note"]
-    """What the laboratory asks; data to read; the model's own turn; what a tool gave; what was compacted."""
+    """Kind of the entry: the laboratory's task; data to read; the model's own turn; a tool's result; what was
+    compacted."""
     text: str
     source: str = ""
-    """Of data and results: where they are from."""
+    """Origin of data and results."""
     tool_calls: tuple[ToolCall, ...] = ()
-    """Of the model's own turn."""
+    """Calls of the model's own turn."""
     call_id: str | None = None
-    """Of a result: which call it answers."""
+    """Identifier of the call that a result answers."""
     reference: str = ""
     """Record that holds what the entry shows."""
     dead_end: bool = False
@@ -76,7 +77,7 @@ class ContextEntry(FrozenPart):
 
 
 class RoleContext(FrozenPart):
-    """What a role has before it, in order."""
+    """Content before a role, in order."""
 
     entries: tuple[ContextEntry, ...] = ()
     n_compactions: int = 0
@@ -88,7 +89,7 @@ class RoleContext(FrozenPart):
 
 
 class ContextCompaction(FrozenPart):
-    """What a compaction did, for the trace."""
+    """Account of a compaction, for the trace."""
 
     compactor: str
     before: Digest
@@ -107,7 +108,7 @@ class TextCompactor(Protocol):
 
     @property
     def name(self) -> str:
-        """Which one, for the trace."""
+        """Name of the compactor, for the trace."""
 
     async def __call__(self, text: str, n_tokens: int) -> str:
         """``text`` in about ``n_tokens`` tokens; one that is short enough is returned as it is."""
@@ -188,7 +189,7 @@ def _call_of(entry: ContextEntry, entries: Sequence[ContextEntry]) -> ToolCall |
 async def _note(
     entry: ContextEntry, call: ToolCall | None, compactor: TextCompactor, count: Count
 ) -> tuple[list[ContextEntry], int]:
-    """What becomes of an old entry, and whether the summary contradicted it."""
+    """Compact an old entry, and state whether the summary contradicted it."""
     if not entry.text.strip():
         return [], 0
     summary = " ".join((await compactor(entry.text, SENTENCE_TOKENS)).split())
@@ -219,7 +220,7 @@ def _parsed(text: str) -> object:
 async def _fit(
     notes: list[ContextEntry], compactor: TextCompactor, room: int, count: Count
 ) -> list[ContextEntry]:
-    """As many of the latest notes as half of ``room`` holds, the older ones together in the other half."""
+    """Keep as many of the latest notes as half of ``room`` holds; compact the older ones into the other half."""
     if sum(_entry_tokens(note, count) for note in notes) <= room or not notes:
         return notes
     late: list[ContextEntry] = []

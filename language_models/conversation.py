@@ -54,7 +54,7 @@ from lakatos.language_models.tool import (
 
 
 class ConversationLimits(FrozenPart):
-    """Where a conversation ends, whatever the model wants."""
+    """Limits at which a conversation ends, whatever the model wants."""
 
     max_rounds: int = 8
     """Completions; in the last one tools are not offered any more."""
@@ -64,7 +64,7 @@ class ConversationLimits(FrozenPart):
     max_idle_rounds: int = 3
     """Rounds one after another in which nothing that was called could be done."""
     max_result_characters: int = 4000
-    """Of a result, as the model is shown it."""
+    """Most characters of a result, as the model is shown it."""
     context_tokens: int = 32_768
     keep_turns: int = 2
     """Turns that a compaction leaves as they are."""
@@ -75,15 +75,14 @@ _CALL_ID: Final = re.compile(r"call(\d{2,})\d{3}")
 Outcome = Literal[
     "answered", "blocked", "truncated", "empty", "refused", "looping", "no_answer", "out_of_budget"
 ]
-"""What a conversation came to. "blocked": the answer breaks a rule, after one correction too; "truncated": cut at the
+"""Outcome of a conversation. "blocked": the answer breaks a rule, after one correction too; "truncated": cut at the
 limit of tokens, which says nothing about the idea; "looping": round after round nothing it calls can be done;
-"no_answer": it wanted tools to the last; "out_of_budget": stopped before a completion, can go on from its context.
-"""
+"no_answer": it wanted tools to the last; "out_of_budget": stopped before a completion, can go on from its context."""
 
 
 @dataclass(frozen=True)
 class ToolConversation:
-    """What was said and done."""
+    """Course of a conversation: its outcome, answer, calls and findings."""
 
     outcome: Outcome
     answer: str
@@ -91,15 +90,15 @@ class ToolConversation:
     context: RoleContext
     uses: tuple[ToolUse, ...]
     findings: tuple[QuoteFinding, ...] = ()
-    """What the answer says that no record bears out."""
+    """Statements of the answer that no record supports."""
     compactions: tuple[ContextCompaction, ...] = ()
     reason: str = ""
-    """Of any outcome but ``answered``."""
+    """Reason for any outcome but ``answered``."""
 
 
 @dataclass(frozen=True)
 class ConversationSetting:
-    """What a role brings to a conversation."""
+    """Setting that a role brings to a conversation."""
 
     model: LanguageModel
     prompt: str
@@ -108,14 +107,14 @@ class ConversationSetting:
     compactor: TextCompactor
     rules: tuple[PinnedRule, ...] = ()
     situation: Callable[[], GuardSituation] = GuardSituation
-    """What is spent and confirmed now."""
+    """Function that returns what is spent and confirmed now."""
     exhausted: Callable[[], str] = str
-    """Why nothing more may be spent; nothing while it may."""
+    """Function that states why nothing more may be spent; empty while it may."""
     sampling: TokenSampling = field(default_factory=TokenSampling)
     seed: int = 0
     limits: ConversationLimits = field(default_factory=ConversationLimits)
     secret: str = ""
-    """For the nonces of fences."""
+    """Secret from which the nonces of fences are made."""
     count: Count = count_tokens
 
 
@@ -202,7 +201,7 @@ async def converse(setting: ConversationSetting, context: RoleContext) -> ToolCo
 
 
 def _request(setting: ConversationSetting, context: RoleContext, *, may_call: bool) -> ModelRequest:
-    """What is sent in one round; the last one offers no tools."""
+    """Make the request of one round; the last one offers no tools."""
     return ModelRequest(
         messages=assemble(context, setting.prompt, setting.rules, secret=setting.secret),
         sampling=setting.sampling,

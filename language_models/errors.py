@@ -46,7 +46,7 @@ class TransientError(LanguageModelError):
     def __init__(self, message: str, *, retry_after_s: float | None = None) -> None:
         super().__init__(message)
         self.retry_after_s = retry_after_s
-        """How long the server asks to wait; None if it does not say."""
+        """Seconds that the server requires to wait; None if it does not state them."""
 
 
 class UnreachableError(TransientError):

@@ -1,4 +1,4 @@
-"""What a model may do, decided when it would do it, whatever its prompt said.
+"""Permissions of a model, decided when it would act, whatever its prompt stated.
 
 A rule's checks are applied to a call before the tool runs and to an answer before anything is made of it. A check that
 cannot be carried out (a total that nobody knows, an argument that is not there) forbids.
@@ -32,10 +32,10 @@ from lakatos.language_models.tool import PreparedCall, ToolUse, call_digest
 
 @dataclass(frozen=True)
 class GuardSituation:
-    """What the run knows and the model cannot change."""
+    """State of the run that the model cannot change."""
 
     spent: Mapping[str, float] = field(default_factory=dict)
-    """So far, by quantity; a total that a rule limits must be here."""
+    """Amounts spent so far, by quantity; a total that a rule limits must be here."""
     confirmed: frozenset[str] = frozenset()
     """`call_digest` of each call that a person confirmed."""
     records: Mapping[str, Any] = field(default_factory=dict)
@@ -91,7 +91,7 @@ def breaches(
 
 
 def explain(found: Sequence[RuleBreach]) -> str:
-    """What a model is told."""
+    """Explain to the model which rules forbid its call."""
     return (
         "not done, by the pinned rules: "
         + "; ".join(f"[{breach.rule_id}] {breach.reason}" for breach in found)

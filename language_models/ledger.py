@@ -1,4 +1,4 @@
-"""What a run has spent: requests, tokens, money, participants. It fails closed.
+"""Account of what a run has spent: requests, tokens, money, participants. It fails closed.
 
 Before anything is sent, the worst that it can cost is reserved; afterwards what it cost is settled. Both are notes of
 the step in the trace, and the ledger of a run is their fold: there is no second truth. A call that was cut short stays
@@ -33,7 +33,7 @@ class SpentAmount(FrozenPart):
 
     requests: int = 0
     tokens: int = 0
-    """Of prompts and answers."""
+    """Tokens of prompts and answers."""
     millionths: int = 0
     """Money, in millionths of the study's currency, rounded up: sums are exact in any order."""
     participants: int = 0
@@ -75,7 +75,7 @@ class Budget(FrozenPart):
 
 @dataclass(frozen=True)
 class BudgetSpending:
-    """What the records so far say was spent, and what is still set aside."""
+    """Sum of what was spent by the records so far, and what is still set aside."""
 
     settled: SpentAmount = NOTHING
     open: Mapping[Digest, SpentAmount] = field(default_factory=lambda: MappingProxyType({}))
@@ -111,7 +111,7 @@ def spend(spending: BudgetSpending, event: Event) -> BudgetSpending:
 
 
 def spending_of(events: Iterable[Event]) -> BudgetSpending:
-    """What a journal says was spent."""
+    """Compute what was spent from a journal."""
     return fold(events, BudgetSpending(), spend)
 
 
@@ -191,7 +191,7 @@ class BudgetReservation:
 
 
 def cost(price: Price, usage: TokenUsage) -> SpentAmount:
-    """What a call took, by the cost table."""
+    """Compute the cost of a call by the cost table."""
     cached = price.input if price.cached_input is None else price.cached_input
     n_cached = min(usage.n_cached_tokens, usage.n_prompt_tokens)
     money = (

@@ -1,4 +1,4 @@
-"""How often a server is asked: trying again, and calls in flight."""
+"""Limits of requests to a server: trying again, and calls in flight."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Sleep = Callable[[float], Awaitable[None]]
 
 
 class RetryPolicy(FrozenPart):
-    """When a call that failed is made again: only after a `TransientError`."""
+    """Rules by which a failed call is made again: only after a `TransientError`."""
 
     most_tries: int = Field(6, ge=1)
     first_wait_s: float = Field(0.5, ge=0)
@@ -42,7 +42,7 @@ def wait_s(
 
 
 class InFlight:
-    """At most so many calls at once in each event loop."""
+    """Limit of the calls that are made at once in each event loop."""
 
     def __init__(self, most: int) -> None:
         """Admit at most ``most`` requests at once."""

@@ -1,4 +1,4 @@
-"""What became of an answer, before anybody reads what it says: a cut answer is not a bad idea."""
+"""Outcome of an answer, decided before it is read: a cut answer is not a bad idea."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def outcome_of(completion: ModelCompletion) -> Outcome:
 
 
 def repeated(text: str) -> str | None:
-    """What the end of ``text`` consists of, if it is the same at least six times in a row over half of the text.
+    """Return the repeated end of ``text``, if it is the same at least six times in a row over half of the text.
 
     The longest suffix with a period: the prefix function of the reversed end (Knuth, Morris & Pratt, 1977).
     """

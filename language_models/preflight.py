@@ -1,4 +1,4 @@
-"""What can be known before money is spent: is the server there, the key right, the model served, the budget enough."""
+"""Checks before money is spent: is the server there, the key right, the model served, the budget enough."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class ReadyModel:
     context_tokens: int | None
     """Longest prompt and answer; None if neither server nor study says."""
     probe: ServerProbe | None = None
-    """What a request has shown; None without one."""
+    """Probe by a request; None without one."""
 
 
 async def preflight(
@@ -67,10 +67,10 @@ async def preflight(
     Args:
         model: To be asked. What the probe shows that its server refuses or ignores is not sent to it again.
         ledger: Whether it covers the dearest of ``requests``.
-        requests: Of the sizes that will be sent. Their length is known to the server only, so they are refused here if
+        requests: As large as will be sent. Their length is known to the server only, so they are refused here if
             the answer alone does not fit.
-        least_tokens: Of the shortest prompt with its answer.
-        probe: Of `language_models.probe.probe_request`. With it, a server that lists no models is asked all the same.
+        least_tokens: Tokens of the shortest prompt with its answer.
+        probe: From `language_models.probe.probe_request`. With it, a server that lists no models is asked all the same.
         ask: How it is sent; within a run so that it is recorded and paid from its budget. Directly by default.
 
     Raises:

@@ -35,7 +35,7 @@ _LEAST_CONTEXT: Final = 256
 
 @dataclass(frozen=True)
 class ServerProbe:
-    """What an answer shows of its server."""
+    """Findings about a server from one of its answers."""
 
     withheld: tuple[str, ...]
     """Fields that the server refuses."""
@@ -54,7 +54,7 @@ class ServerProbe:
 
     @property
     def lines(self) -> list[str]:
-        """What was found, each in a sentence without a full stop."""
+        """Findings, each in a sentence without a full stop."""
         limit = next((name for name in LIMIT_FIELDS if name in self.withheld), "")
         others = [name for name in self.withheld if name not in LIMIT_FIELDS]
         found = [f"it is asked without {', '.join(others)}"] if others else []
@@ -94,7 +94,7 @@ def probe_request(
 
 
 def read_probe(request: ModelRequest, completion: ModelCompletion) -> ServerProbe:
-    """What the answer to `probe_request` shows."""
+    """Read what the answer to `probe_request` shows."""
     text = after_thinking(completion.content)
     n_words = sum(message.content.count(_WORD) for message in request.messages)
     counted = completion.usage.n_prompt_tokens

@@ -1,4 +1,4 @@
-"""What a model says against what the records say.
+"""Comparison of what a model states with what the records state.
 
 A summary or an answer is checked sentence by sentence: records that it cites (``#`` and at least eight digits of a
 digest) must have been shown to it, numbers must agree with them to the precision in which they are quoted, and calls
@@ -78,7 +78,7 @@ class QuoteFinding(FrozenPart):
     """Something said that the records do not bear out."""
 
     kind: Literal["tool", "argument", "result", "citation"]
-    """What was made up: a call, its arguments, what came of it, or where it stands."""
+    """Invented part: a call, its arguments, its result, or where it stands."""
     said: str
     """The words at fault."""
     problem: str
@@ -190,7 +190,7 @@ def check_against(text: str, value: Any) -> tuple[QuoteFinding, ...]:
 def check_answer(
     text: str, uses: Sequence[ToolUse], records: Mapping[str, Any] | None = None
 ) -> tuple[QuoteFinding, ...]:
-    """What ``text`` says that neither the conversation's tool calls nor the records bear out.
+    """Find what ``text`` states that neither the conversation's tool calls nor the records bear out.
 
     Args:
         text: A final answer, or any turn of a model.

@@ -1,4 +1,4 @@
-"""What is written down of calls to language models."""
+"""Records of calls to language models."""
 
 from __future__ import annotations
 
@@ -50,4 +50,4 @@ class LanguageModelCalled(Record):
 
 
 RECORDS: Final[RecordTypes] = {"language_model_called": LanguageModelCalled}
-"""For the table of a trace's types."""
+"""Records of calls, for the table of a trace's types."""

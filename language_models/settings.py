@@ -1,4 +1,4 @@
-"""What a study says about a language model."""
+"""Settings of a language model in a study."""
 
 from __future__ import annotations
 

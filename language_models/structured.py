@@ -39,7 +39,7 @@ Reason = Literal[
     "unprintable",
     "too_long",
 ]
-"""Why there is no answer: the outcomes of a call, or what is wrong with what it says."""
+"""Reason why there is no answer: the outcome of a call, or what is wrong with its text."""
 
 MOST_CHARACTERS: Final = 400_000
 _REPEATED: Final = 8_000
@@ -82,12 +82,12 @@ class FailedAnswer:
     """A model did not give what was asked for, in two tries."""
 
     reason: Reason
-    """Of the last try."""
+    """Reason of the last try."""
     detail: str
-    """What was wrong, for a reader; it quotes nothing that the model wrote but names of fields."""
+    """Description of what was wrong, for a reader; it quotes nothing that the model wrote but names of fields."""
     calls: tuple[Digest, ...]
     reasons: tuple[Reason, ...] = ()
-    """Of each try."""
+    """Reason of each try."""
 
     @property
     def is_cut(self) -> bool:
@@ -283,7 +283,7 @@ def _no_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _problems(error: ValidationError) -> str:
-    """What does not fit, by field, in words; what the model wrote there is not repeated."""
+    """State what does not fit, by field; what the model wrote there is not repeated."""
     found = error.errors(include_url=False, include_input=False, include_context=False)
     problems = []
     for problem in found[:_SHOWN_ERRORS]:

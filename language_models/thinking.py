@@ -1,4 +1,4 @@
-"""Where the thinking that some models write before their answer ends.
+"""End of the thinking that some models write before their answer.
 
 Models that reason write ``<think>...</think>`` first, and many servers pass that on as content. Templates that write
 the opening tag themselves leave only the closing one in what comes back.

@@ -33,11 +33,11 @@ class Tool(Protocol):
 
     @property
     def name(self) -> str:
-        """By which it is called: letters, digits, underscores and hyphens, 64 at most."""
+        """Name by which it is called: letters, digits, underscores and hyphens, 64 at most."""
 
     @property
     def description(self) -> str:
-        """What it does and gives, for the model."""
+        """Description of what it does and gives, for the model."""
 
     @property
     def arguments(self) -> type[BaseModel]:
@@ -61,13 +61,13 @@ class Tool(Protocol):
 
 
 class ToolResult(FrozenPart):
-    """What came of an admissible call: this is what the trace holds."""
+    """Result of an admissible call: this is what the trace holds."""
 
     outcome: Literal["returned", "failed", "blocked"]
     value: Any = None
     """Exactly what the tool returned, as JSON."""
     reason: str = ""
-    """Why it failed, or which rules forbid it."""
+    """Reason for a failure, or the rules that forbid the call."""
 
 
 class ToolUse(FrozenPart):
@@ -84,7 +84,7 @@ class ToolUse(FrozenPart):
     value: Any = None
     """Exactly what the tool returned."""
     shown: str
-    """What the model was shown: the result within bounds, or why there is none."""
+    """Text that the model was shown: the result within bounds, or why there is none."""
 
 
 @dataclass(frozen=True)
@@ -275,7 +275,7 @@ def _names_at(schema: Mapping[str, Any], place: Sequence[Any]) -> list[str]:
 
 
 def as_json(value: Any) -> Any:
-    """What a tool returned, as JSON.
+    """Return a tool's result as JSON.
 
     Raises:
         RecordError: It holds what JSON has no word for, such as NaN.
@@ -308,7 +308,7 @@ def shown(value: Any, reference: str, max_characters: int) -> str:
 
 
 def mention(reference: str) -> str:
-    """How a record is cited in a text: a number sign and the first twelve digits of its digest."""
+    """Return the citation of a record in a text: a number sign and the first twelve digits of its digest."""
     return f"#{reference[:12]}"
 
 

@@ -34,7 +34,7 @@ class ToolCalled(Record):
 
 
 RECORDS: Final[RecordTypes] = {"tool_called": ToolCalled}
-"""For the table of a trace's types."""
+"""Records of tools, for the table of a trace's types."""
 
 
 @dataclass(frozen=True)
@@ -43,14 +43,14 @@ class TracedTools:
 
     trace: Trace
     position: Mapping[str, int | str]
-    """Where the conversation stands in the campaign: cycle, role, sample number."""
+    """Place of the conversation in the campaign: cycle, role, sample number."""
     inputs: Sequence[Digest] = field(default=())
-    """What the conversation was given."""
+    """Inputs of the conversation."""
 
     async def __call__(
         self, position: int, prepared: PreparedCall, work: Callable[[], Awaitable[ToolResult]]
     ) -> tuple[str, ToolResult]:
-        """What came of the call, from the trace where it was made before.
+        """Return the result of the call, from the trace where it was made before.
 
         Raises:
             StepInterruptedError: A call with effects outside was cut short, and a person has to say what it did.

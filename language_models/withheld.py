@@ -1,4 +1,4 @@
-"""Which fields of a request a server refuses, read from the text of its error.
+"""Detection of the fields of a request that a server refuses, from the text of its error.
 
 Servers of the OpenAI protocol differ in the fields that they accept, and answer 400 or 422 to a request with any other.
 A field is left out only where the error says that the field, or any value of it but the default, is not supported: a
@@ -202,7 +202,7 @@ def _names(sentences: list[str], field: str) -> bool:
 
 
 def _unenforced(error: str, sent: list[str]) -> tuple[str, ...]:
-    """What made a server look at a schema that it cannot enforce: that of the answer, or those of the tools."""
+    """Find what made a server look at a schema that it cannot enforce: that of the answer, or those of the tools."""
     order = (
         ("strict", "limits", "response_format")
         if "function" in error.lower()

@@ -1,1 +1,1 @@
-"""What was learned, as text and as tools; can be deleted and rebuilt from the traces. Open `library.py` first."""
+"""Knowledge as text and as tools; can be deleted and rebuilt from the traces. Open `library.py` first."""

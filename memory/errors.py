@@ -32,7 +32,7 @@ class ToolRejectedError(MemoryLibraryError):
     def __init__(self, message: str, rung: str) -> None:
         super().__init__(message)
         self.rung = rung
-        """Which: see `memory.tool.validate_tool`."""
+        """Step that failed; see `memory.tool.validate_tool`."""
 
 
 class ToolFailedError(MemoryLibraryError):

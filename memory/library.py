@@ -85,7 +85,7 @@ def holds(digest: Digest, item: Record, valid: Valid) -> bool:
 
 
 def weight_of(digest: Digest, item: Record, valid: Valid) -> float:
-    """How much a lesson counts: less where its evidence no longer holds."""
+    """Return the weight of a lesson: less where its evidence no longer holds."""
     return 1.0 if holds(digest, item, valid) else DOUBTFUL_WEIGHT
 
 
@@ -98,7 +98,7 @@ class Library:
     """Entries that do not count in the trace that they come from."""
 
     def counting(self, valid: Valid = always) -> Valid:
-        """Which records count, with what is doubted where they come from."""
+        """Return the test for records that count, without those that are doubted where they come from."""
         return lambda digest: digest not in self.doubted and valid(digest)
 
     def joined(self, other: Library) -> Library:
@@ -223,7 +223,7 @@ class Library:
         }
 
     def standing(self, name: str, valid: Valid = always) -> ToolStanding:
-        """Where a tool stands, from its uses since it was last validated.
+        """Return the standing of a tool, from its uses since it was last validated.
 
         Raises:
             ToolUnavailableError: There is no such tool.
@@ -247,7 +247,7 @@ class Library:
         return standing
 
     def changed_dependency(self, name: str, verbs: Mapping[str, LaboratoryVerb]) -> str:
-        """Which of the verbs that a tool calls is gone or another one than it was validated with; else empty."""
+        """Return the verb of a tool that is missing or changed since the tool was validated; else empty."""
         for called, digest in self.drafts()[name][1].dependencies:
             if called not in verbs or verbs[called].digest != digest:
                 return called
@@ -341,11 +341,11 @@ def pitfall_from_overturned(
     """A change that looked better and was not, once new data came.
 
     Args:
-        domain: Of the campaign.
+        domain: Domain of the campaign.
         trigger: Location that the diagnosis had named.
         change: What the successor changed.
-        probability: That the judges gave to the successor.
-        advantage: Of the successor over the theory it was to replace on the new data; negative, nats per choice.
+        probability: Probability that the judges gave to the successor.
+        advantage: Advantage of the successor over its forerunner on the new data; negative, nats per choice.
         experiment: Name of the new experiment.
         evidence: The scores, and what the verdict was about.
         justified_by: The verdict, and the seats of the judges who gave it.

@@ -125,7 +125,7 @@ def unknown_tool(name: str, known: Mapping[str, Any]) -> PlanError:
 def _named_before(
     calls: Sequence[Called], verbs: Mapping[str, LaboratoryVerb], kind: str
 ) -> dict[str, dict[str, Any]]:
-    """Where results first name something of a kind: references by name."""
+    """Find where results first name something of a kind: references by name."""
     found: dict[str, dict[str, Any]] = {}
     for number, call in enumerate(calls):
         for place, name in values_named(call.value, kind, verbs[call.tool].returns):

@@ -90,7 +90,7 @@ class LessonRecall(Protocol):
     """A way to find the lessons that fit a situation."""
 
     def recall(self, situation: RecallSituation, most: int = MOST) -> Recalled:
-        """At most ``most`` lessons for a situation."""
+        """Return at most ``most`` lessons for a situation."""
 
 
 @dataclass(frozen=True)

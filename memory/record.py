@@ -20,7 +20,7 @@ class LibraryTaken(Record):
     n_tools: int
     n_studies: int
     problem: str = ""
-    """In records of earlier versions only: why the library could not be read."""
+    """Reason why the library could not be read, in records of earlier versions only."""
     found_here: tuple[str, ...] = ()
     """Studies whose winners were left out because they were found on responses of this campaign."""
 

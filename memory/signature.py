@@ -43,7 +43,7 @@ class ResultReference:
 
     operation: int
     member: int | None
-    """Of a repeated operation: which repetition; None for the one that stands at the same place as its user."""
+    """Number of the repetition in a repeated operation; None for the one that stands at the same place as its user."""
     place: tuple[str | int, ...]
 
 
@@ -115,7 +115,7 @@ class _FormWriter:
     def __init__(self, groups: Sequence[Sequence[int]]) -> None:
         """Take the steps that each operation stands for."""
         self.place_of: dict[int, tuple[int, int]] = {}
-        """Of each step its operation, and which of its repetitions it is."""
+        """Operation of each step, and the number of its repetition."""
         for number, group in enumerate(groups):
             for member, step in enumerate(group):
                 self.place_of[step] = (number, member)
@@ -159,7 +159,7 @@ def follow_form(
     """Results of a form's operations with other values, of a repeated one the list of them: the text plan of a tool.
 
     Args:
-        operations: Of the form.
+        operations: Operations of the form.
         values: ``(n_holes,)``.
         call: Makes one call.
     """
@@ -218,7 +218,7 @@ def _filled(
 
 
 def _lengths(template: Template, values: Sequence[Any], results: Sequence[Any]) -> set[int]:
-    """How often an operation is repeated, by what stands at one place of it."""
+    """Find how often an operation is repeated, by what stands at one place of it."""
     if isinstance(template, tuple):
         return {length for item in template for length in _lengths(item, values, results)}
     if isinstance(template, PlanHole):
@@ -247,7 +247,7 @@ def _skeleton(template: Any, kind: str, leaf: Callable[[Any, str], Any]) -> Any:
 
 
 def _shapes(steps: Sequence[PlanStep]) -> list[str]:
-    """What each step does, however its holes are called: tool, kinds, what its references came from."""
+    """Return what each step does, however its holes are called: tool, kinds, what its references came from."""
     shapes: list[str] = []
     for step in steps:
 
@@ -262,7 +262,7 @@ def _shapes(steps: Sequence[PlanStep]) -> list[str]:
 
 
 def _contexts(steps: Sequence[PlanStep], shapes: Sequence[str]) -> list[str]:
-    """Where the holes and the result of each step are used elsewhere, to tell apart steps of one shape."""
+    """Describe where the holes and the result of each step are used elsewhere, to distinguish steps of one shape."""
     uses: dict[tuple[str, bytes], list[str]] = defaultdict(list)
     results: dict[int, list[str]] = defaultdict(list)
     own: list[list[tuple[str, bytes]]] = []

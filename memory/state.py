@@ -1,4 +1,4 @@
-"""What a run learned and what it took from others: a fold over the records of this package."""
+"""Knowledge that a run learned and that it took from others: a fold over the records of this package."""
 
 from __future__ import annotations
 

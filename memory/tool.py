@@ -65,7 +65,7 @@ class ValidatedTool:
 
     draft: ToolDraft
     passed: tuple[str, ...]
-    """What was proved, a sentence each."""
+    """Properties that were proved, a sentence each."""
 
 
 @dataclass(frozen=True)
@@ -175,7 +175,7 @@ def validate_tool(
 
     Args:
         draft: Made of one of the plans.
-        plans: With the draft's signature, one of each study, with different values.
+        plans: Plans with the draft's signature, one of each study, with different values.
         verbs: What there is to call.
         call: Answers calls as they were answered in the studies.
 
@@ -214,10 +214,10 @@ def validate_tool(
 
 
 def run_tool(draft: ToolDraft, plan: PlanForm, call: Call) -> list[Any]:
-    """What a tool gives for each line of a plan, its calls compared with the plan's one by one before they are made.
+    """Run a tool for each line of a plan, its calls compared with the plan's one by one before they are made.
 
     Args:
-        draft: Of a tool on offer.
+        draft: Draft of a tool on offer.
         plan: What it stands for, with the values of this use.
         call: Makes one call.
 
@@ -255,7 +255,7 @@ class _NextStep:
     called: tuple[str, dict[str, Any]] | None = None
     results: list[Any] = field(default_factory=list)
     problem: str = ""
-    """Why it cannot go on: an earlier result lacks what it needs."""
+    """Reason why it cannot go on: an earlier result lacks what it needs."""
 
     @property
     def key(self) -> bytes:

@@ -9,20 +9,20 @@ from lakatos.traces.digest import Digest, Fingerprint
 from lakatos.traces.record import Record
 
 SEED: Final = ", seed "
-"""Between the name of a study and its seed, in what a campaign leaves behind."""
+"""Text between the name of a study and its seed, in what a campaign leaves behind."""
 LIBRARY: Final = "library: "
 """Begins the author of a theory that came from an earlier campaign."""
 
 
 ResponseOrigin = Literal["", "people", "simulated", "language_model"]
-"""Whose responses a campaign has: those of people, of simulated participants, or of a language model in their place."""
+"""Origin of a campaign's responses: participants, simulated participants, or a language model in their place."""
 COMPETES_AMONG: Final[dict[ResponseOrigin, frozenset[ResponseOrigin]]] = {
     "": frozenset({"people"}),
     "people": frozenset({"people"}),
     "language_model": frozenset({"people", "language_model"}),
     "simulated": frozenset({"", "people", "language_model", "simulated"}),
 }
-"""On whose responses a theory may have won that competes among those of a campaign.
+"""Origins of the responses on which a theory may have won that competes in a campaign, by its responses.
 
 A theory that won among participants of our own making says which rule we gave them. Among people it would only cost a
 place, and its win would count for it.
@@ -30,7 +30,7 @@ place, and its win would count for it.
 
 
 class TheoryTried(Record):
-    """How a theory did on one experiment, and whether any rival of its campaign did clearly better there."""
+    """Result of a theory on one experiment, and whether any rival of its campaign did clearly better there."""
 
     kind: Literal["theory_tried"] = "theory_tried"
     version: Literal[1] = 1
@@ -76,7 +76,7 @@ class TheoryWon(Record):
 
 
 def won_among(winner: TheoryWon) -> ResponseOrigin:
-    """Whose responses a theory won on; archived ones are always people's. Empty where nobody knows."""
+    """Return the origin of the responses that a theory won on; archived ones are people's. Else empty."""
     return winner.responses or ("people" if winner.answers else "")
 
 
@@ -86,8 +86,8 @@ def may_compete(winner: TheoryWon, responses: ResponseOrigin, study: str) -> boo
     A rehearsal is the same study with participants of our own making: what won there never competes.
 
     Args:
-        winner: Of an earlier campaign.
-        responses: Of the campaign in which it would compete.
+        winner: Winner of an earlier campaign.
+        responses: Responses of the campaign in which it would compete.
         study: Name of that campaign's study.
     """
     own = won_among(winner)

@@ -19,7 +19,7 @@ from lakatos.theories.language.grammar import Composition, Grammar, composition_
 from lakatos.theories.language.theory import TheoryProgram, read_program
 
 BINS: Final = re.compile(r"edges = xp\.array\((\[[^\]]*\])\)")
-"""Where a source says the edges of its bins of time."""
+"""Pattern of the edges of a source's bins of time."""
 UNREADABLE: Final = (TheoryError, GrammarError, SyntaxError, ValueError, TypeError, RecursionError)
 """Errors that reading a foreign source may raise."""
 
@@ -28,7 +28,7 @@ def rank_winners(winners: Sequence[TheoryWon]) -> list[TheoryWon]:
     """One winner for each form, those of most campaigns first, then those whose verdicts held, then the newest.
 
     Args:
-        winners: In the order in which they were left.
+        winners: Winners in the order in which they were left.
     """
     groups: dict[str, list[tuple[int, TheoryWon]]] = {}
     for place, winner in enumerate(winners):
@@ -49,7 +49,7 @@ def starts_of_winners(
 
     Args:
         winners: The best first.
-        grammar: Of the campaign that takes them over.
+        grammar: Grammar of the campaign that takes them over.
         known: Keys of compositions that are tried anyway.
     """
     found: dict[object, SearchStart] = {}
@@ -65,8 +65,8 @@ def can_be_tested(winner: TheoryWon, family: Family, closed: Collection[str]) ->
     """Whether a winner needs nothing of what the answers of a campaign do not show.
 
     Args:
-        winner: Of another campaign.
-        family: Of the domain.
+        winner: Winner of another campaign.
+        family: Family of the domain.
         closed: Inputs that are missing; see `Mechanism.needs`.
     """
     try:
@@ -97,7 +97,7 @@ def campaigns_found(
 
     Args:
         winners: Oldest first.
-        grammar: Of the campaign that uses the odds.
+        grammar: Grammar of the campaign that uses the odds.
     """
     found: dict[str, tuple[TheoryWon, Composition]] = {}
     for winner in winners:

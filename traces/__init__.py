@@ -1,4 +1,4 @@
-"""What happened: the journal of a run, its steps and artifacts, and the audit of them. Start with ``journal.py``."""
+"""Record of what happened: the journal of a run, its steps and artifacts, and their audit. Start with `journal.py`."""
 
 from lakatos.traces.threads import use_one_thread
 

@@ -29,18 +29,18 @@ from lakatos.traces.home import home
 from lakatos.traces.standalone import canonical
 
 SECONDS: Final = 30.0
-"""That a time stamp server has for its answer."""
+"""Seconds that a time stamp server has for its answer."""
 MOST_BYTES: Final = 1 << 20
-"""Of its answer."""
+"""Most bytes of its answer."""
 
 
 def anchors_folder() -> Path:
-    """Where this laboratory keeps its anchors, and where those of others are put to be held against."""
+    """Return the folder of this laboratory's anchors, and of those of others that are compared with them."""
     return home() / "anchors"
 
 
 def name_of_head(journal: Digest, seq: int, event_hash: Digest) -> Digest:
-    """By what an anchor names a head; it tells nobody which run that is."""
+    """Return the name of a head in an anchor; it does not reveal which run that is."""
     return digest_of({"journal": journal, "seq": seq, "hash": event_hash})
 
 
@@ -88,7 +88,7 @@ def _signed_on(path: Path, day: date) -> list[Digest]:
 
 
 def anchor_problem(journal: Digest, heads: Sequence[tuple[int, Digest, str]]) -> str:
-    """What anchors say against heads of a journal; empty if nothing.
+    """Explain what anchors contradict in the heads of a journal; empty if nothing.
 
     Args:
         journal: Its identity.
@@ -163,7 +163,7 @@ def check_stamping(day: date, server: str, trusted: Path | None) -> None:
 
 
 def stamped_at(path: Path, trusted: Path) -> datetime:
-    """When a file was stamped, once its time stamp is verified against certificates that the reader trusts.
+    """Return when a file was stamped, once its time stamp is verified against certificates that the reader trusts.
 
     Raises:
         HeadError: There is no time stamp, it is not one of this file, or nobody trusted made it.
@@ -180,7 +180,7 @@ def stamped_at(path: Path, trusted: Path) -> datetime:
 
 
 def _openssl(*arguments: str) -> str:
-    """What ``openssl`` says; it knows the protocol, and is nearly everywhere."""
+    """Run ``openssl`` and return its output; it knows the protocol, and is nearly everywhere."""
     try:
         done = subprocess.run(
             ["openssl", *arguments], capture_output=True, text=True, check=False, timeout=60

@@ -31,19 +31,19 @@ if TYPE_CHECKING:
     from lakatos.traces.stores.store import EventRow
 
 APART: Final = "apart"
-"""What a journal's description calls the rules of its bodies, and a row's body the artifact that holds the record."""
+"""Name of the rules of bodies in a journal's description, and of the artifact with the record in a row's body."""
 SALT: Final = "salt"
-"""In the body of an intent: what keeps a reader from finding its inputs by its digest once its row is erased."""
+"""Field in the body of an intent that keeps a reader from finding its inputs by its digest once its row is erased."""
 ERASED: Final = "erased"
 """Kind of an event whose body was erased."""
 SECRET_FILE: Final = "apart.key"
-"""In a run's folder: where the salts of its bodies come from. It is never part of a bundle."""
+"""File in a run's folder from which the salts of its bodies come. It is never part of a bundle."""
 _DIGESTS: Final = re.compile(rb"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True)
 class ApartKinds:
-    """Which bodies a journal keeps apart."""
+    """Kinds of records whose bodies a journal keeps apart."""
 
     roots: frozenset[str]
     """Kinds of records that bring responses of participants who may withdraw; what derives from them is kept apart."""
@@ -81,7 +81,7 @@ class BodiesApart:
 
     kinds: ApartKinds
     folder: Path
-    """Of the run."""
+    """Folder of the run."""
     artifacts: ArtifactStore
     _personal: set[Digest] | None = None
     """Records that bring responses, or derive from such records."""
@@ -222,12 +222,12 @@ def told_by(row: EventRow) -> str:
 
 
 def pointer_to(digest: Digest) -> bytes:
-    """What stands in the journal for a body that is kept apart."""
+    """Return what stands in the journal for a body that is kept apart."""
     return canonical_json({APART: digest})
 
 
 def erased_body(kind: str) -> dict[str, Any]:
-    """What is read where the body of a record of this kind was erased."""
+    """Return what is read where the body of a record of this kind was erased."""
     return {"kind": ERASED, "version": 1, "was": kind}
 
 

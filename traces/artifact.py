@@ -146,7 +146,7 @@ class ArtifactStore:
 
 
 def pack(data: bytes) -> bytes:
-    """What is stored of an artifact: magic, digest of the packed bytes, packed bytes."""
+    """Return what is stored of an artifact: magic, digest of the packed bytes, packed bytes."""
     packed = zlib.compress(data, _LEVEL)
     # The digest of the packed bytes too: deflate has bits that change nothing in what it unpacks to.
     return _FILE_MAGIC + sha256(packed).digest() + packed
@@ -246,7 +246,7 @@ def write_whole(
     What is no file, such as ``/dev/null`` or a pipe, is written to, never replaced.
 
     Args:
-        path: Of the file.
+        path: Path of the file.
         data: All of it.
         private: Whether file and folder are for their owner only.
         then: What to do once the disk is in order, for the message of an error.

@@ -39,7 +39,7 @@ _PLAIN: Final = frozenset((str, int, float, bool, type(None)))
 
 
 def _text_encoder() -> Callable[[Any], str]:
-    """What writes a value as text: Python's compiled encoder, made once.
+    """Make the function that writes a value as text: Python's compiled encoder, made once.
 
     ``JSONEncoder.encode`` makes the compiled one anew for each value, which takes longer than to write a small one. It
     remembers nothing of what it is in the middle of, so values that hold themselves end in a `RecursionError`.

@@ -79,7 +79,7 @@ def is_gone(path: Path, erased: Iterable[bytes], held: bytes) -> bool:
     """Whether no file of an SQLite database holds a piece of what was erased that its tables do not hold.
 
     Args:
-        path: Of the database; its log and journal are searched with it.
+        path: Path of the database; its log and journal are searched with it.
         erased: What the tables held before.
         held: What they hold now, from `everything_in`.
     """

@@ -11,11 +11,11 @@ JOURNAL_FILE: Final = "journal.sqlite"
 ARTIFACT_FOLDER: Final = "artifacts"
 INBOX_FILE: Final = "inbox.sqlite"
 MOST_BYTES: Final = 2**26
-"""Of a file that a user names and that is held in memory as a whole."""
+"""Most bytes of a file that a user names and that is held in memory as a whole."""
 MOST_TOML: Final = 2**22
 """Characters of a TOML text."""
 MOST_PARTS: Final = 32
-"""Of a dotted key in TOML: the parser's time grows with their square or faster."""
+"""Most parts of a dotted key in TOML: the parser's time grows with their square or faster."""
 _QUOTED = re.compile(
     r'"""(?:[^\\"]|\\.|"(?!""))*+(?:"""|\Z)|"(?:[^\\"\n]|\\.)*+"?'
     r"|'''(?:[^']|'(?!''))*+(?:'''|\Z)|'[^'\n]*+'?|#[^\n]*+",
@@ -28,7 +28,7 @@ def read_named(path: Path, most: int = MOST_BYTES) -> bytes:
     """Read a file that a user named, and unpack it if its name ends in ``.gz``.
 
     Args:
-        path: Of the file. A folder, a pipe or a device is refused before it is opened, because it may never end.
+        path: Path of the file. A folder, a pipe or a device is refused before it is opened, because it may never end.
         most: Bytes that are read at most, after unpacking.
 
     Raises:

@@ -44,7 +44,7 @@ class JournalHead:
 
 
 def second_place() -> Path:
-    """Where heads are kept besides the run's folder."""
+    """Return the folder in which heads are kept besides the run's folder."""
     named = os.environ.get("LAKATOS_HEADS")
     return Path(named) if named else home() / "heads"
 
@@ -107,7 +107,7 @@ def known_key() -> str | None:
 
 
 def identity(journal: Journal) -> Digest:
-    """What tells a journal from all others: the hash of its first event, in which the time stands.
+    """Return what distinguishes a journal from all others: the hash of its first event, in which the time stands.
 
     Raises:
         JournalError: The journal cannot be read.
@@ -120,7 +120,7 @@ def write_head(folder: Path, *, begins: bool = False) -> JournalHead:
     """Sign the present end of the journal in ``folder`` and keep it in both places; the same end is kept once.
 
     Args:
-        folder: Of the run.
+        folder: Folder of the run.
         begins: Whether whoever asks made this journal just now, of more than one event.
 
     Raises:
@@ -158,7 +158,7 @@ def write_head(folder: Path, *, begins: bool = False) -> JournalHead:
 
 
 def uncovered(folder: Path, journal: Journal, key: str) -> str:
-    """Why no earlier head signed with ``key`` covers the journal; empty if one does, or it has just begun."""
+    """Explain why no earlier head signed with ``key`` covers the journal; empty if one does, or it has just begun."""
     name = identity(journal)
     kept = [*kept_heads(folder / HEADS_FILE), *kept_heads(kept_apart(name))]
     signers = set[str]()
@@ -234,7 +234,7 @@ def _in_second_place(name: Digest, suffix: str) -> Path:
 
 
 def _set_aside(name: Digest) -> Path:
-    """Where a laboratory that restored an older copy moves the heads of what was lost."""
+    """Return the file to which a laboratory that restored an older copy moves the heads of what was lost."""
     return _in_second_place(name, ".lost")
 
 
@@ -312,7 +312,7 @@ class KeptHead:
     signed_by: str = ""
     """Public key; empty for heads of earlier versions, which had no signature and show nothing about a forger."""
     time_utc: str = ""
-    """When it was signed; empty for heads without a time, which show what was written and not when."""
+    """Time of the signature; empty for heads without a time, which show what was written and not when."""
     problem: str = ""
 
 

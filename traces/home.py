@@ -35,7 +35,7 @@ def home() -> Path:
 
 
 def cache_home() -> Path:
-    """Where libraries and the laboratory keep what can be made again; it can be written.
+    """Return the folder in which libraries and the laboratory keep what can be made again; it can be written.
 
     ``XDG_CACHE_HOME``, or ``.cache`` in the user's home, or a private folder for temporary files.
     """

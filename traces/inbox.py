@@ -29,9 +29,9 @@ _SCHEMA: Final = (
     "salt TEXT NOT NULL DEFAULT '', UNIQUE (source, batch_key)) STRICT"
 )
 WAIT_S = 30.0
-"""How long another program that uses the file is waited for."""
+"""Seconds that another program that uses the file is waited for."""
 PLACE_FILE: Final = "inbox.place"
-"""In a folder of a run whose journal is elsewhere: says that the inbox is here, and in no other folder of the run."""
+"""File that marks the one folder that has the inbox of a run whose journal is elsewhere."""
 _SALT_ADDED: Final = "ALTER TABLE batch ADD COLUMN salt TEXT NOT NULL DEFAULT ''"
 
 
@@ -42,9 +42,9 @@ class InboxBatch:
     digest: Digest
     """Name of the batch: of its source, key, payload and salt."""
     source: str
-    """Who delivered it."""
+    """Name of the source that delivered it."""
     batch_key: str
-    """What the source calls it; a source delivers a key once."""
+    """Key of the batch at its source; a source delivers a key once."""
     payload: bytes
     delivered_utc: str
     salt: str
@@ -62,7 +62,7 @@ class Inbox:
         """Use the inbox at ``path``; made if it is not there, readable for its owner only.
 
         Args:
-            path: Of the file.
+            path: Path of the file.
             make: False to only read: an inbox that is not there is empty then, and stays away.
 
         Raises:

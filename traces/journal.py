@@ -37,7 +37,7 @@ class Event:
     seq: int
     """Place in the journal, from 1, without gaps."""
     time_utc: str
-    """When it was written, ISO 8601."""
+    """Time at which it was written, ISO 8601."""
     kind: str
     """Kind of the record, or `INTENT`."""
     key: Digest
@@ -47,7 +47,7 @@ class Event:
     position: Mapping[str, int | str]
     """Position of that step: cycle, role, sample number."""
     attempt: int
-    """How often that step was begun, this time included."""
+    """Number of times that step was begun, this time included."""
     inputs: tuple[Digest, ...]
     """Records and artifacts that it was derived from."""
     body: dict[str, Any]
@@ -69,7 +69,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class EventEntry:
-    """What is to be written as one event; fields as of `Event`."""
+    """Content to be written as one event; fields as of `Event`."""
 
     kind: str
     body: Mapping[str, Any]
@@ -131,7 +131,7 @@ class Journal:
 
     @property
     def path(self) -> Path:
-        """Where the journal is stored."""
+        """Path of the file or address in which the journal is stored."""
         return self._store.path
 
     @property
@@ -146,7 +146,7 @@ class Journal:
 
     @property
     def meta(self) -> dict[str, Any]:
-        """What was given to `create`."""
+        """Description that was given to `create`."""
         return meta_of(self._store.meta())
 
     @property
@@ -260,7 +260,7 @@ class Journal:
         return self._checked(self._store.record(record_digest))
 
     def attempts(self, key: Digest) -> int:
-        """How often the step with this key was begun."""
+        """Count how often the step with this key was begun."""
         return self._store.attempts(key)
 
     def close(self) -> None:
@@ -323,7 +323,7 @@ class Journal:
             )
 
     def unnamed(self, made: Mapping[Digest, Digest], gone: Container[Digest]) -> set[Digest]:
-        """Of records, those of which no other record that stays names what they made.
+        """Find the records whose result no other record that stays names.
 
         Args:
             made: What a record made, by the record's digest.
@@ -461,7 +461,7 @@ def _list_of(digests: Sequence[Digest]) -> bytes:
 
 
 def _written(entry: EventEntry, row: EventRow) -> Event:
-    """What `event_of_stored` reads from the row; the body alone may read back in other types than it was given."""
+    """Return what `event_of_stored` reads from the row; the body alone may read back in other types than given."""
     return Event(
         row.seq,
         _moment(row.time_utc),
@@ -480,7 +480,7 @@ def _written(entry: EventEntry, row: EventRow) -> Event:
 
 
 def start_of(stored_meta: Mapping[str, str]) -> Digest:
-    """What the first event is chained to."""
+    """Return what the first event is chained to."""
     return standalone.start_of(
         [(_bytes(name), _bytes(value)) for name, value in stored_meta.items()]
     ).decode()
@@ -502,7 +502,7 @@ def meta_of(stored_meta: Mapping[str, str]) -> dict[str, Any]:
 
 
 def fault(row: EventRow) -> str | None:
-    """What is wrong with one row by itself; None if nothing is."""
+    """Explain what is wrong with one row by itself; None if nothing is."""
     if any(type(value) is not kind for value, kind in zip(row, _TYPES, strict=True)):
         return "was changed: a column holds another type of value than was written"
     return standalone.fault_of(stored_of(row))
@@ -518,7 +518,7 @@ def as_text(row: EventRow) -> EventRow:
 
 
 def _as_bare(row: standalone.StoredRow) -> EventRow:
-    """What an erasure leaves of a row."""
+    """Return what an erasure leaves of a row."""
     return as_text(EventRow(*standalone.bare(row)))  # type: ignore[arg-type]
 
 

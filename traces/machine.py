@@ -1,4 +1,4 @@
-"""What of a machine can change the last digits of results: its processor and its linear-algebra kernel."""
+"""Properties of a machine that can change the last digits of results: its processor and its linear-algebra kernel."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 CPU_FILE = Path("/proc/cpuinfo")
-"""Where Linux names the processor."""
+"""File in which Linux names the processor."""
 
 
 @dataclass(frozen=True)

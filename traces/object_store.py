@@ -19,7 +19,8 @@ from lakatos.traces.errors import ArtifactError, ArtifactMissingError, TraceErro
 from lakatos.traces.stores import located
 
 _WHOLE: Final = frozenset(["s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "oci", "memory"])
-"""Where an object is there whole or not at all; elsewhere it is written under another name and moved."""
+"""Schemes of stores in which an object is there whole or not at all; elsewhere it is written under another name and
+moved."""
 _FRESH: Final = {"s3": {"use_listings_cache": False}, "s3a": {"use_listings_cache": False}}
 
 

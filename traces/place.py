@@ -1,4 +1,4 @@
-"""Where a run keeps what is recorded: in its folder by default, or at addresses that the folder holds.
+"""Places where a run keeps what is recorded: its folder by default, or addresses that the folder holds.
 
 ``LAKATOS_JOURNAL`` (``postgresql://USER@HOST/DATABASE``) and ``LAKATOS_ARTIFACTS`` (``s3://BUCKET/FOLDER``) are asked
 when a run begins; from then on its folder says where they are. Neither may hold a password.
@@ -18,7 +18,7 @@ from lakatos.traces.stores.address import read_address
 
 
 def settle(folder: Path, environment: Mapping[str, str] = os.environ) -> None:
-    """Before a run begins in ``folder``: write down where its journal and its artifacts go, if not into the folder.
+    """Write down where a run's journal and artifacts go, if not into ``folder``, before it begins there.
 
     A run's name in a shared database ends in a random part, so that folders of one name do not collide. A folder that
     holds a journal, or says where it is, is left as it is.

@@ -12,7 +12,7 @@ Plugin = TypeVar("Plugin")
 
 @dataclass(frozen=True)
 class PluginPlace:
-    """Where a plugin is that nobody has looked up yet."""
+    """Place of a plugin that has not been imported yet."""
 
     name: str
     """Module and name in it, such as ``lakatos.domains.risky.task:DOMAIN``."""

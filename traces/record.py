@@ -29,7 +29,7 @@ class Tombstone(Record):
     target: Digest
     """The record that no longer holds."""
     reason: str
-    """Why, in words for a reader of the audit."""
+    """Reason in words for a reader of the audit."""
     decision: Digest | None = None
     """The record of the decision behind it, if there is one."""
 
@@ -51,11 +51,11 @@ class RowsErased(Record):
     rows: tuple[tuple[int, int], ...]
     """First and last number of rows that follow one another."""
     digest: Fingerprint
-    """Of their place in the chain, which the erasure leaves."""
+    """Fingerprint of their place in the chain, which the erasure leaves."""
 
 
 RecordTypes = Mapping[str, type[Record]]
-"""Which class reads which kind of record. Given by the caller; there is no registry."""
+"""Class that reads each kind of record. Given by the caller; there is no registry."""
 
 OWN_TYPES: Final[RecordTypes] = {
     "tombstone": Tombstone,

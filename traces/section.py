@@ -1,4 +1,4 @@
-"""What all sections of a study file have in common."""
+"""Base of all sections of a study file."""
 
 from __future__ import annotations
 

@@ -30,10 +30,10 @@ EVENT_TAG = b'"lakatos-event-1"'
 HEAD_TAG = b"lakatos-head-1\n"
 MANIFEST_TAG = b"lakatos-manifest-1\n"
 FILES = ("manifest.json", "manifest.sig")
-"""Of a bundle, those that the list of files does not list."""
+"""Files of a bundle that its list of files does not list."""
 MOST_FILES = 200_000
 MOST_BYTES = 8 * 2**30
-"""Of a bundle when it is unpacked; one that says it has more is refused before anything of it is read."""
+"""Most bytes of a bundle when it is unpacked; one that declares more is refused before anything of it is read."""
 CLOCK_SLACK = 300.0
 """Seconds by which clocks may differ, or be set right, between an event and a head."""
 
@@ -174,7 +174,8 @@ class QuotedWords(dict[bytes, bytes]):
 
 
 EVENT_TEXT = b'[%b,%%d,"%%b",%%d,%%b,%%b,"%%b","%%b"]' % EVENT_TAG
-"""What `event_hash` is taken of, where the name is quoted already, and the time and both digests need no escapes."""
+"""Bytes of which `event_hash` is computed; the name is quoted already, and the time and both digests need no
+escapes."""
 
 
 def record_digests(records: Iterable[tuple[bytes, bytes, bytes, bytes]]) -> list[bytes]:
@@ -202,7 +203,7 @@ def hash_of(row: StoredRow) -> bytes:
 
 
 def start_of(meta: Sequence[tuple[bytes, bytes]]) -> bytes:
-    """What the first event of a journal is chained to: digest of its description."""
+    """Return what the first event of a journal is chained to: digest of its description."""
     entries = [quoted(text) for item in sorted(meta) for text in item]
     return hashlib.sha256(b"[%b]" % b",".join([quoted(JOURNAL_TAG), *entries])).hexdigest().encode()
 
@@ -211,7 +212,7 @@ BARE: dict[str, Any] = {
     "time_utc": b"", "kind": b"erased", "name": b"", "position": b"{}", "attempt": 0, "inputs": b"[]",
     "body": b'{"kind":"erased","version":1,"was":""}',
 }  # fmt: skip
-"""What an erasure leaves of a row beside its number, record digest and hashes; its hash stands for the key."""
+"""Content that an erasure leaves of a row beside its number, record digest and hashes; its hash stands for the key."""
 ROWS_ERASED = b"rows_erased"
 """Kind of the record that lists rows of which an erasure leaves this only."""
 TOMBSTONE = b"tombstone"
@@ -224,12 +225,12 @@ def is_bare(row: StoredRow) -> bool:
 
 
 def bare(row: StoredRow) -> StoredRow:
-    """What an erasure leaves of a row."""
+    """Return what an erasure leaves of a row."""
     return row._replace(key=row.hash, **BARE)
 
 
 class ChainPlace(NamedTuple):
-    """What an erasure leaves of a row: its number, record digest, and hashes of the event before and of this one."""
+    """What an erasure leaves of a row: its number, record digest, and the hashes of the last event and of this one."""
 
     seq: int
     record_digest: bytes
@@ -269,7 +270,7 @@ class ErasureCheck:
         self._responses: dict[bytes, int] = {}
         """Number of the event that brought responses, by the digest of its record."""
         self._first_withdrawn: int | None = None
-        """Of these, the first that was withdrawn since the last record of erased rows."""
+        """First of these responses that was withdrawn since the last record of erased rows."""
         self._bare: dict[bytes, int] = {}
         """Number of a row without content, by the digest of its record."""
         self._bare_rows: set[int] = set()
@@ -297,7 +298,7 @@ class ErasureCheck:
 
     @property
     def in_words(self) -> str:
-        """How many rows have no content, after a statement about all rows; empty where all have one."""
+        """Number of rows without content, after a statement about all rows; empty where all have one."""
         return f"; the content of {len(self._bare_rows)} was erased" if self._bare_rows else ""
 
     def fault(self) -> tuple[int, str] | None:
@@ -351,7 +352,7 @@ class ErasureCheck:
 
 
 def fault_of(row: StoredRow) -> str | None:
-    """What is wrong with one row by itself; None if nothing is."""
+    """Explain what is wrong with one row by itself; None if nothing is."""
     if is_bare(row):  # its place in the chain is what is left; `ErasureCheck` looks for the reason
         return None
     if row.record_digest != record_digest_of(row):
@@ -362,7 +363,7 @@ def fault_of(row: StoredRow) -> str | None:
 
 
 def link_fault_of(seq: int, before: bytes, previous_seq: int, previous_hash: bytes) -> str | None:
-    """What is wrong between a row and the one before it; None if nothing is."""
+    """Explain what is wrong between a row and the one before it; None if nothing is."""
     if seq != previous_seq + 1:
         return f"follows event {previous_seq}: events between them are missing"
     if before != previous_hash:
@@ -381,7 +382,7 @@ class ChainFaultError(Exception):
 _BATCH = 256
 """Rows that are looked at together."""
 _PLAIN = bytes(set(range(256)) - {*range(0x20), *b'"\\'})
-"""What JSON writes as it is."""
+"""Bytes that JSON writes as they are."""
 
 
 def sound(
@@ -393,7 +394,7 @@ def sound(
     are looked at one by one, and those before the first that does not fit are still given.
 
     Args:
-        rows: In the order of `StoredRow`.
+        rows: Rows in the order of `StoredRow`.
         last: Number of the event before the first row.
         expected: Its hash; None where it is not known.
 
@@ -509,7 +510,7 @@ def canonical(value: Any) -> bytes:
 def head_problem(
     head: Any, previous: bytes, is_signed: Callable[[bytes, bytes, bytes], bool] = is_signed
 ) -> str | None:
-    """What is wrong with a line of signed heads after the line ``previous`` (empty for the first); None if fine.
+    """Explain what is wrong with a line of signed heads after the line ``previous`` (empty for the first); else None.
 
     ``is_signed`` is what checks signatures: the function above takes 3 ms for each, which compiled ones do not.
     """
@@ -536,7 +537,7 @@ def seconds_of(time_utc: str) -> float | None:
 
 
 def times_of(rows: Iterable[StoredRow]) -> list[float | None]:
-    """When rows were written, in seconds; None for what is no time, and an erased row has that of the row before."""
+    """Return when rows were written, in seconds; None for what is no time; an erased row has that of the row before."""
     times: list[float | None] = []
     waiting = 0
     for row in rows:
@@ -552,12 +553,12 @@ def times_of(rows: Iterable[StoredRow]) -> list[float | None]:
 
 
 def time_problem(times: Sequence[float | None], heads: Sequence[tuple[int, float]]) -> str | None:
-    """What is wrong between the times of events and those of heads; None if nothing is.
+    """Explain what is wrong between the times of events and those of heads; None if nothing is.
 
     A head shows that the events up to it stood there at its time, and later ones did not.
 
     Args:
-        times: Of event 1, 2 and so on, in seconds; None for what is no time.
+        times: Times of event 1, 2 and so on, in seconds; None for what is no time.
         heads: Number of the event and time of each signed head.
     """
     if None in times:
@@ -762,7 +763,7 @@ def verify_run(bundle: BundleFiles, prefix: str, public: str) -> list[Line]:
 
 
 def _meta_of(meta: Sequence[tuple[bytes, bytes]]) -> Mapping[str, Any]:
-    """What a journal was created with."""
+    """Return the description with which a journal was created."""
     described: Mapping[str, Any] = json.loads(dict(meta).get(b"meta", b"{}"))
     return described
 

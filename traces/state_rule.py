@@ -1,4 +1,4 @@
-"""How a state takes records: one rule for each type of record, in tables that packages keep beside their records."""
+"""Rules by which a state takes records, one for each type, in tables that packages keep beside their records."""
 
 from __future__ import annotations
 

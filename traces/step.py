@@ -35,9 +35,9 @@ from lakatos.traces.validity import Validity
 R = TypeVar("R", bound=Record)
 
 IDENTITY: Final = "identity"
-"""What the journal's meta call the digest of what is studied, from which random numbers follow besides the seed."""
+"""Key in the journal's meta of the digest of what is studied, from which random numbers follow besides the seed."""
 INBOX_PLACE: Final = "inbox"
-"""What the journal's meta call the folder that collects, where the journal is elsewhere; see `traces.inbox`."""
+"""Key in the journal's meta of the folder that collects, where the journal is elsewhere; see `traces.inbox`."""
 
 
 @dataclass(frozen=True)
@@ -50,10 +50,10 @@ class Recorded(Generic[R]):
 
 @dataclass(frozen=True)
 class StepContext:
-    """What a step is given: nothing in it depends on when or how often the step runs."""
+    """Context of a step: nothing in it depends on when or how often the step runs."""
 
     key: Digest
-    """For services that can refuse to do the same thing twice."""
+    """Key for services that can refuse to do the same thing twice."""
     place: Digest
     """Names the step by its name and position alone, whatever it is derived from; see `Trace.place_of`."""
     rng: np.random.Generator
@@ -91,10 +91,10 @@ class Trace:
         """Take an open journal; use `Trace.create` or `Trace.open` instead.
 
         Args:
-            journal: Where events are written.
-            artifacts: Where bytes, values and arrays are kept.
-            seed: Of the campaign; the random numbers of all steps come from it.
-            types: Which class reads which kind of record.
+            journal: Journal to which events are written.
+            artifacts: Store of bytes, values and arrays are kept.
+            seed: Seed of the campaign; the random numbers of all steps come from it.
+            types: Class that reads each kind of record.
             roots: Digests that inputs may cite although neither a record nor an artifact has them.
             identity: As for `create`; empty in journals of earlier versions.
         """
@@ -177,7 +177,7 @@ class Trace:
 
     @cached_property
     def inbox(self) -> Inbox:
-        """Where other processes deliver batches for the next pass.
+        """Inbox to which other processes deliver batches for the next pass.
 
         Raises:
             InboxError: Another folder collects for the run, or the inbox cannot be made or read.
@@ -216,7 +216,7 @@ class Trace:
             function: Does it; plain or asynchronous.
             returns: Class of the record that it returns.
             inputs: Digests of the records and artifacts that the result is derived from.
-            position: Where in the campaign: cycle, role, sample number.
+            position: Place in the campaign: cycle, role, sample number.
             effect: ``repeatable`` if running it again after a crash does no harm, ``external`` if it may.
             retry_external: Run an external step again that was cut short: a person looked and said so.
             note: Called when the step is about to begin, and only then; what it returns is written with the intent. If
@@ -366,7 +366,7 @@ class Trace:
         inputs: Sequence[Digest] = (),
         position: Mapping[str, int | str] | None = None,
     ) -> Recorded[Record] | None:
-        """What a step recorded, or None if it has not."""
+        """Return what a step recorded, or None if it has not."""
         event = self.journal.find(step_key(name, inputs, position or {}))
         return None if event is None else self.read(event)
 

@@ -39,9 +39,9 @@ HAS_OWNERS: Final = hasattr(os, "geteuid")
 HAS_SIGNALS: Final = hasattr(signal, "SIGKILL")
 """Whether a process can be signalled. Windows ends it at once instead, whatever the signal."""
 PROCESS_LOCKS: Final = Path("/proc/locks")
-"""Where Linux lists the locks that are held."""
+"""File in which Linux lists the locks that are held."""
 _PATIENCE_S: Final = 0.25
-"""How long taking a SQLite lock waits, so that `is_locked`, which holds it for a moment, keeps nobody out."""
+"""Seconds that taking a SQLite lock waits, so that `is_locked`, which holds it for a moment, keeps nobody out."""
 _MOST_NOTE: Final = 32
 
 
@@ -59,7 +59,7 @@ class FileLock:
         """Take the lock.
 
         Args:
-            path: Of the lock file, which is made.
+            path: Path of the lock file, which is made.
             wait: Wait until the lock is free.
             mode: Permissions of a new file.
 
@@ -127,7 +127,7 @@ def _take_apart(path: Path, patience_s: float | None) -> sqlite3.Connection:
 
 
 def note_of(path: Path) -> str:
-    """What the holder of a lock wrote into its file, mostly the number of its process; empty if nobody holds it."""
+    """Read what the holder of a lock wrote into its file, mostly its process's number; empty without a holder."""
     try:
         with open(path, "rb") as file:
             return file.read(_MOST_NOTE).decode(errors="replace").strip()
@@ -136,7 +136,7 @@ def note_of(path: Path) -> str:
 
 
 def holder_of(path: Path) -> str:
-    """What the present holder of a lock wrote into its file; empty if the lock is free.
+    """Read what the present holder of a lock wrote into its file; empty if the lock is free.
 
     It looks by taking the lock for a moment, together with others who look, so a holder who comes then is refused.
     """
@@ -254,7 +254,7 @@ def link_file(origin: Path, place: Path) -> None:
 
 
 def user_name() -> str:
-    """What tells users of a machine apart in a folder that they share."""
+    """Return what distinguishes users of a machine in a folder that they share."""
     return str(os.getuid()) if hasattr(os, "getuid") else os.environ.get("USERNAME", "user")
 
 
@@ -286,7 +286,7 @@ def ending_signals() -> tuple[signal.Signals, ...]:
 
 
 def end_with_parent() -> None:
-    """Where the system can do that, end this process when the one that started it dies."""
+    """End this process when the one that started it dies, where the system can do that."""
     if sys.platform != "linux":
         return
     with contextlib.suppress(OSError, AttributeError):

@@ -15,7 +15,8 @@ VARIABLES = (
     "BLIS_NUM_THREADS",
     "VECLIB_MAXIMUM_THREADS",
 )
-"""What libraries of linear algebra read when they are loaded. Not that of OpenMP: served models need theirs."""
+"""Variables that libraries of linear algebra read when they are loaded. Not that of OpenMP: served models need
+theirs."""
 
 
 def use_one_thread() -> None:

@@ -1,4 +1,4 @@
-"""Which records still hold: known, not erased, and derived only from records that hold."""
+"""Validity of records: those hold that are known, not erased, and derived only from records that hold."""
 
 from collections import defaultdict, deque
 from collections.abc import Callable, Container, Iterable
@@ -20,7 +20,7 @@ class ValidityLink:
     name: str
     """Name of the step that recorded it; empty where it is unknown."""
     problem: str
-    """Why it does not hold."""
+    """Reason why it does not hold."""
 
 
 class Validity:
@@ -40,7 +40,7 @@ class Validity:
         """Learn what rests on what from ``events``, the first ones of a journal.
 
         Args:
-            events: In the order of the journal.
+            events: Events in the order of the journal.
             roots: Digests that need no record: artifacts (`ArtifactStore.has`) and declared external sources.
             acts: Kinds of records of what was done, such as asking people. What was done stays done, whatever becomes
                 of the evidence on which it was decided; only its own tombstone ends it.

@@ -146,7 +146,7 @@ def verify(
 
     Args:
         folder_or_trace: A folder with a trace, or a trace that is open.
-        types: Which class reads which kind of record; those of the trace if it is open.
+        types: Class that reads each kind of record; those of the trace if it is open.
         roots: Digests that inputs may cite besides records, artifacts and the roots of the trace.
         key: Public key that heads must be signed with, 64 hexadecimal digits; that of this machine's laboratory, if it
             has one, by default, and any where it is empty.
@@ -276,7 +276,7 @@ def _chained(store: EventStore, start: Digest, findings: _FaultFindings) -> Iter
 
 
 class _JournalAudit:
-    """What each event owes to those before it."""
+    """Audit of what each event owes to those before it."""
 
     def __init__(
         self,
@@ -290,7 +290,7 @@ class _JournalAudit:
         self.apart = apart
         self.without_body: list[Event] = []
         self.inputs: dict[Digest, tuple[Digest, ...]] = {}
-        """Of records, where bodies are kept apart."""
+        """Inputs of records, where bodies are kept apart."""
         self.types, self.known, self.findings = types, roots | artifacts, findings
         self.records: set[Digest] = set()
         self.erased: set[Digest] = set()
@@ -343,7 +343,7 @@ class _JournalAudit:
         self.unknown += [(event, digest) for digest in digests_in(record) if not self.knows(digest)]
 
     def finish(self) -> None:
-        """Only now it is known which records were erased, and with them what they refer to."""
+        """Check what refers to erased records, once all of these are known."""
         lost = set(self.erased)
         for (
             digest,

@@ -85,7 +85,7 @@ CONGRUENCE = {
     "neutral": 0.0, "neut": 0.0, "none": 0.0, "n": 0.0, "0": 0.0, "0.0": 0.0,
 }  # fmt: skip
 BEGINNINGS = (("incong", "incomp", "incons", "inkong"), ("cong", "comp", "cons", "kong"))
-"""What words for a distractor that suggests another answer, and the right one, begin with."""
+"""Beginnings of words for a distractor that suggests another answer, and for one that suggests the right one."""
 
 
 MOST_WRONG_CODES = 0.1
@@ -93,7 +93,7 @@ MOST_WRONG_CODES = 0.1
 
 
 def said_of_distractor(cell: str) -> float | None:
-    """What a cell says of the distractor: 1 the right answer, -1 another one, 0 none; None where it says nothing."""
+    """Return a cell's distractor: 1 the right answer, -1 another one, 0 none; None where the cell does not show it."""
     against, with_it = (any(map(cell.startswith, words)) for words in BEGINNINGS)
     if cell in CONGRUENCE or not (against or with_it):
         return CONGRUENCE.get(cell)
@@ -103,7 +103,7 @@ def said_of_distractor(cell: str) -> float | None:
 SLOWER, STRONG_REVERSAL = 3.0, 0.1
 """Standard errors, and correlation with log times, from which on congruent trials are questioned that take longer."""
 FEWEST_PEOPLE = 5
-"""From which on differences within participants are compared over participants."""
+"""Number of participants from which on differences within participants are compared over participants."""
 SAME = {
     "congruence",
     "congruency",
@@ -130,7 +130,7 @@ class ConflictRows(TimedRows):
     level: float
 
     def stimuli(self) -> Mapping[str, Array]:
-        """What each row shows and what came before it, by the numbers of the domain."""
+        """Return what each row shows and what came before it, by the numbers of the domain."""
         later = np.zeros(len(self.participant), dtype=bool)
         same_person = self.participant[1:] == self.participant[:-1]
         later[1:] = same_person & (self.block[1:] == self.block[:-1])
@@ -231,7 +231,7 @@ def _rows(
 def _congruence(
     cells: RowCells, found: Any, notes: list[str], slower: Callable[[Array], tuple[str, str]]
 ) -> Array:
-    """What the distractor suggests: 1 the right answer, -1 another one, 0 none.
+    """Return what the distractor suggests: 1 the right answer, -1 another one, 0 none.
 
     Of cells, ``slower`` tells the one whose trials are harder, empty where none is, and what shows it.
     """
@@ -298,7 +298,7 @@ def _congruence_code(
     notes: list[str],
     slower: Callable[[], tuple[str, str]],
 ) -> Mapping[str, float]:
-    """What each cell says of the distractor; 0 is another answer, not none, where the other cells say 1 alone.
+    """Code the cells of the distractor; 0 is another answer, not none, where the other cells have only 1.
 
     Raises:
         TrialsError: The cells are 0 and 1, and the column's name does not say which of them is congruent.
@@ -349,7 +349,7 @@ def _recoded(column: str, words: Mapping[str, str]) -> str:
 def _slower_cell(
     texts: Array, participant: Array, is_right: Array, time_s: Array
 ) -> tuple[str, str]:
-    """Of two cells, the one in whose trials participants are slower, or else less accurate; and the advice with it.
+    """Return which of two cells has slower, or else less accurate, responses in its trials, and the advice with it.
 
     Empty where times and accuracies differ by no more than chance, or speak against each other.
     """
@@ -431,7 +431,7 @@ def _question_congruence(
 
 
 def _turned_congruence(rows: ConflictRows, cells: RowCells, columns: AnswerColumns) -> str:
-    """How to say the other way round what is congruent."""
+    """Explain how to exchange what is congruent and what is not."""
     column = columns.stimulus["congruence"]
     words = {1.0: "incongruent", -1.0: "congruent", 0.0: "neutral"}
     if columns_in(column, cells.frame.drop(columns=column)) != (column,):

@@ -46,7 +46,7 @@ EDGES = (
 """Edges of the time bins, in seconds; bins are narrow where most responses are."""
 SCALE = timed(OPTIONS, EDGES)
 LATER_EDGES = (4.0, 5.0, 7.0)
-"""Of bins beyond the usual ones, where a study's window is wider."""
+"""Edges of bins beyond the usual ones, where a study's window is wider."""
 SHORTEST, LONGEST = 0.05, 10.0
 """Seconds between which a study's window may lie."""
 
@@ -126,7 +126,7 @@ class AttentionDomain(TimedDomain):
     edges_within = staticmethod(edges_within)
 
     def layout(self) -> StimulusLayout:
-        """How trials are written as columns of a file."""
+        """Return how trials are written as columns of a file."""
         from lakatos.domains.attention.reader import layout_within
 
         return layout_within(self.scale)
@@ -277,7 +277,7 @@ class AttentionDomain(TimedDomain):
         return self.figure(stimuli, row, self.figures(stimuli.take([row]))[0])
 
     def describe(self, stimuli: Stimuli, row: int) -> str:
-        """For example ``right key → of 2, incongruent, after congruent and right, the same key``."""
+        """Describe a trial, such as ``right key → of 2, incongruent, after congruent and right, the same key``."""
         of = {name: int(array[row]) for name, array in stimuli.arrays.items()}
         conflict = {-1: "incongruent", 0: "neutral", 1: "congruent"}
         level = {-1: ", small figures", 0: "", 1: ", large figure"}[of["level"]]

@@ -58,11 +58,11 @@ class OptionOutcome(TaskSection):
     """What an option pays: one of some amounts by chance, or a list of amounts, step by step."""
 
     amounts: tuple[float, ...] = ()
-    """What it can pay."""
+    """Amounts that it can pay."""
     chances: tuple[float, ...] = ()
     """Probability of each amount; 1 in all."""
     sequence: tuple[float, ...] = ()
-    """In place of both: the payment at each step of a session."""
+    """Payment at each step of a session, in place of amounts and chances."""
 
     @model_validator(mode="after")
     def _is_possible(self) -> OptionOutcome:
@@ -102,7 +102,7 @@ class TaskFeedback(TaskSection):
     shows: Literal["chosen", "all"] = "chosen"
     """Whether participants see the outcome of the chosen option, or of all options."""
     unit: str = Field(min_length=1, max_length=20)
-    """What outcomes count, such as ``points`` or ``€``."""
+    """Unit of outcomes, such as ``points`` or ``€``."""
     steps: int = Field(ge=2, le=MOST_STEPS)
     """Choices of each person."""
     blocks: int = Field(1, ge=1)
@@ -116,19 +116,19 @@ class TaskFeedback(TaskSection):
     outcomes: dict[str, OptionOutcome] = Field(default_factory=dict)
     """Outcomes by the label of the option."""
     by_cue: dict[str, dict[str, OptionOutcome]] = Field(default_factory=dict)
-    """In place of outcomes: those of the options for each cue, by its name, which participants see."""
+    """Outcomes of the options for each cue, by its name, in place of ``outcomes``; participants see the cue."""
     set_sizes: tuple[int, ...] = ()
-    """With by_cue: numbers of cues of the blocks, in turn; which cues these are is by lot. All by default."""
+    """Numbers of cues of the blocks with ``by_cue``, in turn; the cues are drawn at random. All by default."""
     go: str = ""
     """Label of the option that is to respond, where the other one is to withhold a response."""
     weights: dict[str, float | dict[str, float]] = Field(default_factory=dict)
-    """In place of outcomes: what each attribute adds for each unit, or each of its words."""
+    """Payment that each attribute adds for each unit, or each of its words, in place of ``outcomes``."""
     base: float = 0.0
-    """With weights: a constant payment."""
+    """Constant payment, with ``weights``."""
     noise: float = Field(0.0, ge=0)
-    """With weights: standard deviation of the noise."""
+    """Standard deviation of the noise, with ``weights``."""
     decimals: int = Field(0, ge=0, le=4)
-    """With weights: decimal places that participants see."""
+    """Decimal places that participants see, with ``weights``."""
 
     @model_validator(mode="after")
     def _makes_sense(self) -> TaskFeedback:
@@ -182,7 +182,7 @@ class TaskFeedback(TaskSection):
             raise ValueError("outcomes: all options always pay the same; nothing could be learned")
 
     def _outcomes(self) -> list[tuple[str, OptionOutcome]]:
-        """What options pay, of all cues, with the place in the section."""
+        """Return what options pay, of all cues, with the place in the section."""
         tables = {"outcomes": self.outcomes} | {
             f"by_cue.{name}": o for name, o in self.by_cue.items()
         }

@@ -55,7 +55,7 @@ LAPSE = (
     'lapse = parameters["lapse"][..., None]\n'
     "p = lapse * available / available.sum(axis=-1)[..., None] + (1 - lapse) * p"
 )
-"""Among the options that are there."""
+"""Lapses among the options that are available."""
 PAVLOVIAN = normal(
     0.0, 1.0, 20.0, "log odds over the range of outcomes", "weight of a cue's value for responding"
 )
@@ -112,7 +112,7 @@ def feedback_family(domain: FeedbackDomain) -> Family:
 
 
 def _before_learn(domain: FeedbackDomain) -> str:
-    """How an outcome is read: as a share of the range, and whether it is a gain."""
+    """Write the code that reads an outcome: as a share of the range, and whether it is a gain."""
     low, high = domain.outcome_range
     shifted = f'(feedback["reward"] - {low:.10g})' if low else 'feedback["reward"]'
     read = (
@@ -123,7 +123,7 @@ def _before_learn(domain: FeedbackDomain) -> str:
 
 
 def _predictions(domain: FeedbackDomain) -> Iterator[Mapping[str, Any]]:
-    """What theories predict that only learn by outcomes: an outcome of 0, which claims are about, is bad news."""
+    """Yield predictions of theories that only learn by outcomes: an outcome of 0, as in claims, is bad news."""
     low, high = domain.outcome_range
     yield {"property": "non_decreasing", "in": "last_reward"}
     if (0 - low) / (high - low) <= 0.5:
@@ -210,7 +210,7 @@ state["value"] = state["value"] + left * {rate}[..., None, None] * missed
 
 
 def _counterfactual(domain: FeedbackDomain) -> Iterator[Mechanism]:
-    """What people learn from outcomes of options that they did not choose."""
+    """Yield mechanisms of what people learn from outcomes of options that they did not choose."""
     low, high = domain.outcome_range
     outcomes = ", ".join(f'feedback["{name}"]' for name in domain.outcome_names[1:])
 
@@ -249,7 +249,7 @@ def _counterfactual(domain: FeedbackDomain) -> Iterator[Mechanism]:
 
 
 def _attribute_weights(cues: tuple[TaskCue, ...]) -> Mechanism:
-    """What attributes are worth is learned by the delta rule; steps do not grow with the number of attributes."""
+    """Make the mechanism that learns weights of attributes by the delta rule; steps do not depend on their number."""
     n = len(cues)
     worth = " + ".join(
         f'state["weights"][..., {place}, None] * ({cue.code})' for place, cue in enumerate(cues)

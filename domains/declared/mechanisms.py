@@ -110,7 +110,7 @@ def _mechanisms(domain: DeclaredDomain) -> Iterator[Mechanism]:
 
 
 def _reading(domain: DeclaredDomain) -> Iterator[Mechanism]:
-    """What may read the attributes as they are perceived."""
+    """Yield mechanisms that may read the attributes as they are perceived."""
     yield from _additive(domain)
     yield from _comparing(domain)
     yield from _of_kinds(domain.task)
@@ -177,7 +177,7 @@ def _curved(parameter: str) -> Wording:
 
 
 def _perception(domain: DeclaredDomain) -> Iterator[Mechanism]:
-    """How cues are seen beside one another; words of a category are as they are."""
+    """Yield mechanisms of how cues are seen beside one another; words of a category are as they are."""
     numeric = [cue for cue in domain.cues if cue.word is None]
     if not numeric:
         return
@@ -267,7 +267,7 @@ def _weight(cue: TaskCue) -> dict[str, Literal]:
 
 
 def _weight_wording(cue: TaskCue) -> Wording:
-    """What a weight makes people do."""
+    """Make the wording of what a weight makes people do."""
     prefer = Wording(
         clause=f"{{much}}prefer {cue.aim}",
         parameter=f"{cue.name}_weight",
@@ -685,7 +685,7 @@ evidence = evidence + parameters["attraction"][..., None] * (beats.sum(axis=-1) 
 
 
 def _context(domain: DeclaredDomain) -> Iterator[Mechanism]:
-    """What options of a menu of three or more do to each other."""
+    """Yield mechanisms of what options of a menu of three or more do to each other."""
     cues, every = domain.cues, tuple(domain.task.attributes)
     breaks = tuple(word for name in every for word in (name, f"ignores {name}"))
     stacked = ", ".join(f"x_{cue.name} + 0.0 * evidence" for cue in cues)

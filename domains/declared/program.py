@@ -28,17 +28,17 @@ from lakatos.theories.language.family import Family, HasFamily
 from lakatos.traces.digest import Digest, digest_bytes
 
 LONGEST_START_S = 60
-"""Until a domain written in Python must be there when it is looked at for the first time."""
+"""Seconds within which a domain written in Python must be loaded for the first time."""
 NEEDED = (
     "name", "options", "sequential", "n_options", "shown", "feedback", "candidates", "space", "check", "admits",
     "probes", "features", "swap_sides", "picture", "describe",
 )  # fmt: skip
-"""What `experiments.task.Domain` asks for."""
+"""Attributes that `experiments.task.Domain` requires."""
 OFFERED = ("sizes", "moves", "variations", "attribute_labels", "attribute_words", "landmarks")
-"""What a domain may have besides."""
+"""Attributes that a domain may have besides."""
 
 READS: Final = "READS"
-"""What a program calls the files that it reads, from its own folder, each with the SHA-256 of what it holds."""
+"""Name in a program of the files that it reads, from its own folder, each with the SHA-256 of what it holds."""
 
 READ_HERE: Final[dict[Digest, Domain]] = {}
 """Domains whose programs this process has read, by the digest of their text."""
@@ -91,7 +91,7 @@ class ProgramFile(TaskFileKind):
         return domain
 
     def value_of(self, file: TaskFile, name: str) -> object:
-        """What a program calls ``name``; None where there is nothing."""
+        """Return what a program calls ``name``; None where there is nothing."""
         return getattr(module_in(file), name, None)
 
 
@@ -157,7 +157,7 @@ def module_in(file: TaskFile) -> ModuleType:
 
 
 def wrong_in_what_it_reads(program: Path, reads: object) -> str:
-    """What is wrong with the files that a program names in ``READS``, with what to do; empty where nothing is."""
+    """Explain what is wrong with the files that a program names in ``READS``; empty where nothing is."""
     if not isinstance(reads, dict) or not all(
         isinstance(part, str) for item in reads.items() for part in item
     ):

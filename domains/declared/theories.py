@@ -126,7 +126,7 @@ def _seeds(domain: DeclaredDomain, grammar: Grammar) -> Mapping[str, tuple[str, 
 
 
 def _first_word(cue: TaskCue) -> str:
-    """How the mechanism is called that looks at a cue first of all."""
+    """Return the name of the mechanism that looks at a cue first of all."""
     if cue.word is not None:
         return "first"
     return "best" if cue.is_directed else "highest"
@@ -164,7 +164,7 @@ def with_known_breaks(
     """The mechanisms without words for predictions that none of them makes.
 
     Args:
-        mechanisms: Of the grammar.
+        mechanisms: Mechanisms of the grammar.
         stated: What the skeleton predicts.
     """
     made = [*stated, *(item for part in mechanisms for item in part.predictions)]

@@ -21,7 +21,7 @@ LONGEST_CALL_S = 60.0
 """Maximum seconds of one call of a function of a domain in Python."""
 LOOKS_EVERY_S = 0.5
 AGAIN_S = 5.0
-"""Until a call that caught the exception is sent another one."""
+"""Seconds until another exception is sent to a call that caught the exception."""
 
 
 class DomainLoops(BaseException):
@@ -89,7 +89,7 @@ def bounded(function: Callable[..., Any], name: str, where: str) -> Callable[...
     """A function that is given up when it takes too long.
 
     Args:
-        function: Of a domain.
+        function: Function of a domain.
         name: What the domain calls it.
         where: The file.
 

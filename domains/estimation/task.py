@@ -175,7 +175,7 @@ class EstimationDomain(OneShot):
     options: tuple[str, ...] = SCALE.labels
 
     def layout(self) -> StimulusLayout:
-        """How trials are written as columns of a file."""
+        """Return how trials are written as columns of a file."""
         from lakatos.domains.estimation.reader import LAYOUT
 
         return LAYOUT
@@ -290,7 +290,7 @@ class EstimationDomain(OneShot):
         )
 
     def describe(self, stimuli: Stimuli, row: int) -> str:
-        """For example ``at 0.33 after (-0.8, -0.89), (-0.5, -0.12), ...``."""
+        """Describe a trial, such as ``at 0.33 after (-0.8, -0.89), (-0.5, -0.12), ...``."""
         shown = stimuli["shown"][row] > 0
         points = zip(stimuli["points_x"][row][shown], stimuli["points_y"][row][shown], strict=True)
         return f"at {stimuli['query'][row]:g} after " + ", ".join(

@@ -219,7 +219,7 @@ def _games(parts: Mapping[str, Array]) -> Stimuli:
 
 
 def _properties(stimuli: Stimuli) -> Mapping[str, Array]:
-    """What rows are compared by."""
+    """Return the properties by which rows are compared."""
     own, other = stimuli["own"], stimuli["other"]
     return {
         "mean payoff of one's own": own.mean(axis=2),
@@ -238,12 +238,15 @@ def _divided(stimuli: Stimuli) -> tuple[Array, Array]:
 
 
 def _for_second(stimuli: Stimuli) -> Array:
-    """How much more oneself gets by the second of two divisions."""
+    """Compute how much more oneself gets by the second of two divisions."""
     return np.diff(_divided(stimuli)[0], axis=1)[:, 0]
 
 
 def _dominance(stimuli: Stimuli) -> Array:
-    """Above 0 where the second of two divisions leaves nobody with less and is no less equal, below 0 if the first."""
+    """Return values above 0 where the second of two divisions dominates, below 0 where the first does.
+
+    A division dominates if it leaves nobody with less and is no less equal.
+    """
     own, other = _divided(stimuli)
     gains = np.diff([own, other, -np.abs(own - other)], axis=2)[:, :, 0]
     low, high = gains.min(axis=0), gains.max(axis=0)

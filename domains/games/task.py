@@ -133,7 +133,7 @@ class GamesDomain(OneShot):
     measured: tuple[str, ...] = PLAYERS
 
     def layout(self) -> StimulusLayout:
-        """How trials are written as columns of a file."""
+        """Return how trials are written as columns of a file."""
         from lakatos.domains.games.reader import LAYOUT
 
         return LAYOUT
@@ -286,7 +286,7 @@ class GamesDomain(OneShot):
         )
 
     def describe(self, stimuli: Stimuli, row: int) -> str:
-        """For example ``A: 30|30 or 1|45, B: 45|1 or 10|10``: what oneself and the other get, by the other's column."""
+        """Describe a trial by the payoffs of both, such as ``A: 30|30 or 1|45, B: 45|1 or 10|10``."""
         own, other = stimuli["own"][row], stimuli["other"][row]
         return ", ".join(
             f"{label}: "

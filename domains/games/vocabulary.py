@@ -22,7 +22,7 @@ likely = likely / likely.sum(axis=-1)[..., None]
 largest = together.max(axis=(-2, -1))[:, None]
 stable = (own >= own[:, ::-1]) & (other >= other[:, :, ::-1])
 """.strip()
-"""What each cell pays oneself and the other, and the columns that pay the other more on average."""
+"""Code for what each cell pays oneself and the other, and for the columns that pay the other more on average."""
 SCORES = (
     OptionScore("own.mean(axis=-1)", "mean payoff", 1, True, True),
     OptionScore("own.min(axis=-1)", "minimum payoff", 1, True, True),

@@ -87,7 +87,7 @@ def _guess_glued(names: Sequence[str]) -> dict[str, Any]:
 
 GLUED_AMOUNTS = {"a", "amt", "amount", "m", "mag", "r", "rew", "reward", "v", "val", "value"}
 GLUED_DELAYS = {"d", "del", "delay", "t", "time", "w", "wait"}
-"""What follows ``ss`` and ``ll`` in names that are written as one word."""
+"""Words after ``ss`` and ``ll`` in names that are written as one word."""
 
 
 def _guess_one_side(names: Sequence[str]) -> dict[str, Any]:
@@ -341,7 +341,7 @@ def _dated(parts: Mapping[str, Array]) -> Stimuli:
 
 
 def _for_second(stimuli: Stimuli) -> Array:
-    """How much speaks for the second option: its growth for each day of waiting; of losses, the less is lost."""
+    """Compute how much favours the second option: its growth for each day of waiting; of losses, the less is lost."""
     amounts, delays = stimuli["amounts"], stimuli["delays_days"]
     size = np.maximum(np.abs(amounts), 0.01)
     growth = np.log(size[:, 1] / size[:, 0]) * np.sign(amounts.sum(axis=1))
@@ -350,7 +350,7 @@ def _for_second(stimuli: Stimuli) -> Array:
 
 
 def _properties(stimuli: Stimuli) -> Mapping[str, Array]:
-    """What dated amounts are compared by."""
+    """Return the properties by which dated amounts are compared."""
     return {"delay": stimuli["delays_days"], "amount": stimuli["amounts"]}
 
 

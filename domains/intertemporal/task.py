@@ -128,7 +128,7 @@ def check(stimuli: Stimuli) -> None:
 
 
 def dominance(stimuli: Stimuli) -> Array:
-    """Which option is at least as good for all who like more money and discount what is delayed, however little.
+    """Find the option that is at least as good for all who like more money and discount delays, however little.
 
     A gain is the better the more and the sooner, a loss the less and the later; no loss is as good as a gain.
 
@@ -207,7 +207,7 @@ class IntertemporalDomain(OneShot):
     options: tuple[str, ...] = ("sooner", "later")
 
     def layout(self) -> StimulusLayout:
-        """How trials are written as columns of a file."""
+        """Return how trials are written as columns of a file."""
         from lakatos.domains.intertemporal.reader import LAYOUT
 
         return LAYOUT
@@ -368,7 +368,7 @@ class IntertemporalDomain(OneShot):
         )
 
     def describe(self, stimuli: Stimuli, row: int) -> str:
-        """For example ``10 today | 20 in 30 days``."""
+        """Describe a trial, such as ``10 today | 20 in 30 days``."""
         options = zip(stimuli["amounts"][row], stimuli["delays_days"][row], strict=True)
         return " | ".join(f"{_money(amount)} {_when(delay)}" for amount, delay in options)
 

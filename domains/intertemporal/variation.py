@@ -22,7 +22,7 @@ def payment_variations(
     Args:
         stimuli: Pairs of payments.
         rng: Decides how far amounts and delays are moved.
-        largest_amount: That may be offered.
+        largest_amount: Largest amount that may be offered.
         longest_delay: Likewise, in days.
     """
     payments = _VariedPayments(stimuli, rng, largest_amount, longest_delay)

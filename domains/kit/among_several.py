@@ -41,7 +41,7 @@ def eliminate(aspects, weights, xp):
             reached[there] = reached.get(there, 0.0) + passed * step
     return xp.stack(p, axis=-1)
 '''
-"""At module level."""
+"""Function at module level that chooses by elimination."""
 
 LOGISTIC = """
 evidence = xp.where(kept > 0, evidence, -1e30)

@@ -20,12 +20,12 @@ def lapse(
     """The mechanism of a domain in which some responses are random.
 
     Args:
-        name: Of the mechanism.
+        name: Name of the mechanism.
         code: Statements that mix random responses into ``p``, by ``parameters["lapse"]``.
         clause: Its claim, continuing "people ..."; ``{lapse~}`` stands for the share.
-        source: Where it was published.
-        meaning: Of the parameter.
-        unit: Of the parameter.
+        source: Publication.
+        meaning: Meaning of the parameter.
+        unit: Unit of the parameter.
         most: Its largest value.
     """
     return Mechanism(

@@ -17,7 +17,7 @@ MEMBER = "prompts.jsonl"
 MOST_BYTES = 200_000_000
 """Size of the unpacked lines beyond which the file is refused."""
 UNREADABLE = (zipfile.BadZipFile, zlib.error, KeyError, NotImplementedError, RuntimeError, EOFError)
-"""What `zipfile` raises for a file that is damaged, locked, of another kind, or lacks the member."""
+"""Errors of `zipfile` for a file that is damaged, locked, of another kind, or lacks the member."""
 
 
 def packed_lines(path: Path, most_bytes: int = MOST_BYTES) -> Iterator[tuple[int, str]]:
@@ -74,7 +74,7 @@ def read_session(line: str, where: str) -> dict[str, Any]:
     """One person's record from a line of JSON, which holds the whole session in words as ``text``.
 
     Args:
-        line: Of the file.
+        line: Line of the file.
         where: Names the line in messages.
 
     Raises:

@@ -19,7 +19,7 @@ NARROWEST = 2.0
 
 
 class TrialNumber(NamedTuple):
-    """What a number of a trial means, and which it can be."""
+    """Meaning of a number of a trial, and its values."""
 
     meaning: str
     allowed: tuple[float, ...] = ()
@@ -40,7 +40,7 @@ class TimedDomain(OneShot):
         """Make the domain.
 
         Args:
-            edges: Of the bins of time, in seconds, by default the usual ones; responses before the first and after the
+            edges: Edges of the bins of time, in seconds, or the usual ones; responses before the first and after the
                 last do not count.
         """
         self.edges = edges or self.usual_edges
@@ -85,7 +85,7 @@ class TimedDomain(OneShot):
                 raise StimuliError(f"trial {row} of the {self.kind} domain: {words}.")
 
     def rules(self, stimuli: Stimuli) -> Sequence[tuple[Array, str]]:
-        """Where further rules hold, ``(n_trials,)`` each, and each in words."""
+        """Mark the trials in which further rules hold, ``(n_trials,)`` each, and state each rule in words."""
         return ()
 
     def landmarks(self, stimuli: Stimuli) -> dict[str, Array]:

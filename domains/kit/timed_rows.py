@@ -85,12 +85,12 @@ UNLIKELY_SHARE = 0.5
 
 @dataclass(frozen=True)
 class TimedRows:
-    """What was responded in each row of a file; ``(n_rows,)`` each."""
+    """Response in each row of a file; ``(n_rows,)`` each."""
 
     right: Array
     """Place of the right key from the left, from 0; NaN where that is not known."""
     pressed: Array
-    """Likewise of the key that was pressed."""
+    """Place of the key that was pressed, from the left, from 0; NaN where that is not known."""
     is_right: Array
     """False where there was no answer."""
     time_s: Array
@@ -576,7 +576,7 @@ def judged_accuracy(table: TableSignature) -> ColumnSignature | None:
 
 
 def judged_code(item: ColumnSignature) -> dict[str, int]:
-    """Which cells of a column that judges responses mean right (0) and wrong (1), in small letters."""
+    """Find which cells of a column that judges responses mean right (0) and wrong (1), in small letters."""
     return guessed_correctness({cell.casefold() for cell in item.distinct}, item.name)
 
 

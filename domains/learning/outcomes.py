@@ -194,7 +194,7 @@ def _not_known(trials: Trials, why: str) -> TrialsError:
 def _note(
     trials: Trials, table: pd.DataFrame, shared: Mapping[tuple[int, int], float] | None
 ) -> str:
-    """How the outcomes of simulated participants were estimated."""
+    """Describe how the outcomes of simulated participants were estimated."""
     begin = f"{trials.experiment}: outcomes of simulated participants are estimated from the file"
     if shared is not None:
         n_cells = int(np.asarray(trials.stimuli["available"]).sum())

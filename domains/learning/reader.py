@@ -96,12 +96,12 @@ def sequence_of_steps(
     """Answers of people who learn: everybody's steps are numbered in their order.
 
     Args:
-        name: Of the experiment.
+        name: Name of the experiment.
         cells: Its rows, by person and in the order of the person's steps.
         columns: What they mean.
         participant: ``(n_rows,)`` number of the person.
-        domain: Of the trials.
-        scale: Of the rewards of the file.
+        domain: Domain of the trials.
+        scale: Scale of the rewards of the file.
         notes: What is assumed is added to them.
     """
     check_reward(cells, columns, notes)
@@ -404,7 +404,7 @@ def _second_choices(cells: RowCells, columns: AnswerColumns, second: str, state:
 
 
 def _outcomes_of(domain: Domain) -> tuple[str, ...]:
-    """What follows a choice, by the names of the domain."""
+    """Return what follows a choice, by the names of the domain."""
     return domain.outcome_names if isinstance(domain, HasOutcomes) else ("reward",)
 
 
@@ -483,7 +483,7 @@ MOSTLY = 0.9
 
 
 def _parts_that_go_on(cells: RowCells, columns: AnswerColumns, participant: Array) -> list[str]:
-    """What to say of columns of runs or games that are not read, so that learning goes on from each to the next."""
+    """Note columns of runs or games that are not read, so that learning goes on from each to the next."""
     used = {*map(str, leaves_of(columns.model_dump())), *columns.where}
     if "block_start" in columns.stimulus:
         return []
@@ -708,7 +708,7 @@ WAY_TO_OUTCOMES = (
 
 MOST_OPTIONS = 8
 FORESEEN = 0.2
-"""By how much more often than by chance outcomes are predicted, beyond which participants had seen them before."""
+"""Accuracy of predicted outcomes above chance, beyond which participants had seen the outcomes before."""
 LEARNED = 3.0
 """Standard errors by which a choice is repeated more often after a reward than without one."""
 AVOIDED = 4.0
@@ -802,7 +802,7 @@ def _is_right_anew(
 
 
 AT_FIRST = 0.2
-"""How many more responses than by chance may be right at first where the right ones are learned."""
+"""Share by which right responses may exceed chance at first, where the right ones are learned."""
 
 
 def _with_withheld(table: TableSignature) -> Iterator[TableSignature]:
@@ -1014,7 +1014,7 @@ PRESSED = {"pressed", "press", "go", "responded"}
 def _worth_by_sums(
     paid: ColumnSignature, sums: Sequence[ColumnSignature], person: NDArray[np.int64]
 ) -> dict[str, str]:
-    """What each word of a reward, such as win and loss, adds to a column of sums; empty if that is not one number."""
+    """Find what each word of a reward, such as win and loss, adds to a column of sums; empty if that varies."""
     same = person[1:] == person[:-1]
     for item in sums:
         steps, words = np.diff(item.values)[same], paid.cells.to_numpy()[1:][same]

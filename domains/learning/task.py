@@ -63,7 +63,7 @@ class LearningSettings:
     best: float = 0.7
     """Bandit and reversal: probability of reward of the best option."""
     others: float = 0.3
-    """Likewise of the other options."""
+    """Bandit and reversal: probability of reward of the other options."""
     reversal_every: int = 20
     """Reversal: steps, about, after which another option is the best."""
     drift: float = 0.025
@@ -344,7 +344,7 @@ class LearningDomain:
     sequential: bool = True
 
     def layout(self) -> StimulusLayout:
-        """How trials are written as columns of a file."""
+        """Return how trials are written as columns of a file."""
         from lakatos.domains.learning.reader import LAYOUT
 
         return LAYOUT
@@ -406,7 +406,7 @@ class LearningDomain:
     def estimated_outcomes(
         self, trials: Trials, n_people: int, rng: np.random.Generator
     ) -> tuple[Stimuli, str]:
-        """What unchosen options would have paid; see `experiments.outcomes.EstimatesOutcomes`.
+        """Estimate what unchosen options would have paid; see `experiments.outcomes.EstimatesOutcomes`.
 
         Raises:
             TrialsError: The responses do not say it.

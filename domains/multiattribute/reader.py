@@ -85,7 +85,7 @@ def recognise(table: TableSignature) -> Reading | None:
 def _validities(
     table: TableSignature, shown: Sequence[Sequence[ColumnSignature]], sides: tuple[str, str]
 ) -> tuple[list[Any], tuple[str, ...]]:
-    """How often each cue speaks for the right option where it speaks for one; open where the file does not show it."""
+    """Estimate how often a cue that favours one option favours the right one; open where the file does not show it."""
     unknown: list[Any] = ["?"] * len(shown[0])
     judged = [
         item for item in table.free if item.words & JUDGING and set(item.distinct) == {"0", "1"}
@@ -125,7 +125,7 @@ def _rated(parts: Mapping[str, Array]) -> Stimuli:
 
 
 def _properties(stimuli: Stimuli) -> Mapping[str, Array]:
-    """What products are compared by."""
+    """Return the properties by which products are compared."""
     ratings = stimuli["ratings"]
     return {
         f"rating by expert {cue + 1}": ratings[:, :, cue]
@@ -135,7 +135,7 @@ def _properties(stimuli: Stimuli) -> Mapping[str, Array]:
 
 
 def _for_second(stimuli: Stimuli) -> Array:
-    """How much the ratings speak for the second product, each weighted by how far its cue is above guessing."""
+    """Compute how much ratings favour the second product, each weighted by how far its cue is above guessing."""
     lead = stimuli["ratings"][:, 1] - stimuli["ratings"][:, 0]
     return np.asarray((lead * (stimuli["validities"] - 0.5)).sum(axis=1))
 

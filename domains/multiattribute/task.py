@@ -152,7 +152,7 @@ class MultiattributeDomain(OneShot):
     options: tuple[str, ...] = ("A", "B")
 
     def layout(self) -> StimulusLayout:
-        """How trials are written as columns of a file."""
+        """Return how trials are written as columns of a file."""
         from lakatos.domains.multiattribute.reader import LAYOUT
 
         return LAYOUT
@@ -362,7 +362,7 @@ def _b_minus_a(score: Array) -> Array:
 
 
 def _advantages(share: Array, validities: Array, by_validity: Array) -> dict[str, Array]:
-    """What speaks for the second product over the first, summed or cue by cue.
+    """Compute what favours the second product over the first, summed or cue by cue.
 
     Args:
         share: ``(n_trials, 2, n_cues)`` ratings as shares of the maximum.
@@ -403,7 +403,7 @@ def _of_both(share: Array, validities: Array) -> dict[str, Array]:
 
 
 def _favoured_sides(share: Array, by_validity: Array) -> dict[str, Array]:
-    """Which product single cues favour; arguments as of `_advantages`."""
+    """Find which product single cues favour; arguments as of `_advantages`."""
     sign = np.sign(share[:, 1] - share[:, 0])
     return {
         "least_valid_favours": np.take_along_axis(sign, by_validity, axis=1)[:, -1],

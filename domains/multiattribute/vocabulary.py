@@ -278,7 +278,7 @@ def _rated_scores(n_cues: int, levels: Sequence[float]) -> Iterator[OptionScore]
     """Every score of rated products.
 
     Args:
-        n_cues: Of the experiment with the most.
+        n_cues: Number of cues of the experiment with the most.
         levels: Ratings that occur, ascending.
     """
     yield from _weighted_scores(levels)
@@ -430,7 +430,7 @@ def _rated_lists(least: int, most: int, levels: Sequence[float]) -> Iterator[Opt
 
 
 class CueCondition(PricedExpression):
-    """What some cues of a product fulfil, ``(n_trials, 2, n_cues)``; its words come after "on which"."""
+    """Condition that some cues of a product fulfil, ``(n_trials, 2, n_cues)``; its words come after "on which"."""
 
 
 CONDITIONS = (
@@ -493,7 +493,7 @@ def looked_up(n_cues: int, levels: Sequence[float]) -> Iterator[OptionScore]:
     """Ratings on the cues that fulfil a condition: the first, the last, the highest, the lowest, and how many.
 
     Args:
-        n_cues: Of the experiment with the fewest.
+        n_cues: Number of cues of the experiment with the fewest.
         levels: Ratings that occur.
     """
     if n_cues < 2:
@@ -534,7 +534,7 @@ def picked(n_cues: int) -> Iterator[OptionScore]:
     """A rating where another list is highest or lowest; of several such places the first, the best or the worst.
 
     Args:
-        n_cues: Of the experiment with the fewest.
+        n_cues: Number of cues of the experiment with the fewest.
     """
     if n_cues < 2:
         return

@@ -231,7 +231,7 @@ CUES = (
     OptionCue('trials["time_of_day"]', "a rate by the time of day"),
     OptionCue('trials["seasonal"]', "a rate by the season"),
 )
-"""By what offers are compared."""
+"""Cues by which offers are compared."""
 
 
 class OffersDomain(OneShot):
@@ -242,13 +242,13 @@ class OffersDomain(OneShot):
     options: tuple[str, ...] = ("A", "B", "C", "D")
 
     def layout(self) -> StimulusLayout:
-        """How trials are written as columns of a file."""
+        """Return how trials are written as columns of a file."""
         from lakatos.domains.offers.reader import LAYOUT
 
         return LAYOUT
 
     def option_cues(self) -> tuple[OptionCue, ...]:
-        """By what offers are compared."""
+        """Return the cues by which offers are compared."""
         return CUES
 
     def family(self) -> Family:
@@ -368,7 +368,7 @@ class OffersDomain(OneShot):
         )
 
     def describe(self, stimuli: Stimuli, row: int) -> str:
-        """For example ``7c, no contract, local | time of day, 1 year, well known | ...``."""
+        """Describe a trial, such as ``7c, no contract, local | time of day, 1 year, well known | ...``."""
         return " | ".join(", ".join(_lines(stimuli, row, place)) for place in range(N_OFFERS))
 
 

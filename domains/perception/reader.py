@@ -211,7 +211,7 @@ def _question_strength(
 
 
 def recognise(table: TableSignature) -> Reading | None:
-    """How strong stimuli were, a time, and whether the response was right, or the response beside the right one."""
+    """Read the strength of stimuli, a time, and whether the response was right, or it beside the right response."""
     time = table.time or time_by_values(table)
     if not time:
         return None

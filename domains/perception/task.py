@@ -37,7 +37,7 @@ SHORTEST, LONGEST = 0.02, 300.0
 WIDEST, MOST_BINS = 1.12, 48
 """Ratio of the edges of a bin, as far as so many bins allow."""
 STRONGER = 1.25
-"""By which a stimulus becomes stronger where theories are tried on it."""
+"""Factor by which a stimulus becomes stronger where theories are tested on it."""
 
 
 def edges_within(low_s: float, high_s: float) -> tuple[float, ...]:
@@ -108,7 +108,7 @@ class PerceptionDomain(TimedDomain):
     measured = ("strength",)
 
     def layout(self) -> StimulusLayout:
-        """How trials are written as columns of a file."""
+        """Return how trials are written as columns of a file."""
         from lakatos.domains.perception.reader import layout_within
 
         return layout_within(self.scale)
@@ -202,7 +202,7 @@ class PerceptionDomain(TimedDomain):
         return self.figure(stimuli, row, "dots")
 
     def describe(self, stimuli: Stimuli, row: int) -> str:
-        """For example ``strength 0.2, second response right``."""
+        """Describe a trial, such as ``strength 0.2, second response right``."""
         response = "first" if stimuli["side"][row] < 0 else "second"
         return f"strength {stimuli['strength'][row]:g}, {response} response right"
 

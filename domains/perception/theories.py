@@ -82,7 +82,7 @@ GROWS = ("strength",)
 
 
 def _evidence(name: str, code: str, wording: Wording, source: str, **own: Any) -> Mechanism:
-    """How evidence follows from the strength of a stimulus, where 1 is the strongest one."""
+    """Make the mechanism of how evidence follows from the strength of a stimulus, where 1 is the strongest one."""
     return Mechanism(
         slot="evidence",
         name=name,
@@ -257,7 +257,7 @@ VARIABILITY = (
 def _patience(
     name: str, left: str, parameter: str, prior: Any, clause: str, label: str, source: str
 ) -> Mechanism:
-    """How much of the bounds' distance is left at a time; only a diffusion knows of it."""
+    """Make the mechanism of how much of the bounds' distance is left at a time; only a diffusion depends on it."""
     return Mechanism(
         slot="patience",
         name=name,

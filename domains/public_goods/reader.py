@@ -70,7 +70,7 @@ class GiftRows:
     rewarded: Array
 
     def known(self) -> tuple[dict[str, Array], Array]:
-        """What each person knew of the rounds before, by the numbers of the domain; and who is left in the group.
+        """Return each person's knowledge of the rounds before, by the domain's numbers; and who is left in the group.
 
         Returns:
             The numbers that tell of the past, and ``(n_rows,)`` members who gave in the round before (in the first
@@ -422,7 +422,7 @@ GAINED = {"payoff", "gain", "earnings", "earned", "profit", "income", "payout"}
 
 
 def recognise(table: TableSignature) -> Reading | None:
-    """How many people a group has, by its rows, and the multiplier and the coins, by what gifts and gains sum up to.
+    """Read the size of groups from their rows, and multiplier and coins from sums of gifts and gains.
 
     What a participant gains is what is kept, and an equal share of the multiplied gifts of the group.
     """
@@ -491,7 +491,7 @@ INPUTS = {
     "rewarded": ("who was rewarded", "reactions to rewards"),
     "n_rounds": ("how many rounds a game has", "effects of a known end"),
 }
-"""What some theories need: what it says, and what is not considered without it."""
+"""Parts that some theories need: what each shows, and what is not considered without it."""
 SAID_BY = {"deductions": "deduction_effect", "rewards": "reward_effect"}
 """Parts of these that have another name."""
 LAYOUT = StimulusLayout(

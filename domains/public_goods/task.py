@@ -33,12 +33,12 @@ ENDOWMENT = 20
 SCALE = levels(range(ENDOWMENT + 1), "coins")
 LARGEST_SPACE = 20_000
 TrialChanges = dict[str, tuple[Any, str, Any]]
-"""For each variation: whether it is possible, what it does, and how (see `experiments.variation.varied`)."""
+"""Whether a variation is possible, what it does, and how, by its name (see `experiments.variation.varied`)."""
 SANCTIONS = ("deduction_cost", "deduction_effect", "reward_cost", "reward_effect")
 
 
 class TrialNumber(NamedTuple):
-    """What a number of a trial means, and how far it goes."""
+    """Meaning of a number of a trial, and its range."""
 
     meaning: str
     low: float
@@ -231,7 +231,7 @@ TRIAL_NOUNS = {
     "rewarded": "reward in the last round, in endowments,",
     "ahead": "lead over the others' mean gain, in endowments,",
 }
-"""What conditions on a trial's numbers call them."""
+"""Nouns of a trial's numbers in conditions."""
 
 
 class PublicGoodsDomain(OneShot):
@@ -242,7 +242,7 @@ class PublicGoodsDomain(OneShot):
     options: tuple[str, ...] = SCALE.labels
 
     def layout(self) -> StimulusLayout:
-        """How trials are written as columns of a file."""
+        """Return how trials are written as columns of a file."""
         from lakatos.domains.public_goods.reader import LAYOUT
 
         return LAYOUT
@@ -391,7 +391,7 @@ class PublicGoodsDomain(OneShot):
         )
 
     def describe(self, stimuli: Stimuli, row: int) -> str:
-        """For example ``Round: 3 of 10, Players: 4, ..., You gave: 20``."""
+        """Describe a trial, such as ``Round: 3 of 10, Players: 4, ..., You gave: 20``."""
         return ", ".join(f"{words}: {value}" for words, value in _shown(stimuli.take([row])))
 
 
@@ -418,7 +418,7 @@ def _changes_of_rules(stimuli: Stimuli, amount: Array) -> TrialChanges:
 
 
 def _shown(trial: Stimuli) -> list[tuple[str, str]]:
-    """What people see of one trial: words and a number each."""
+    """Return what people see of one trial: words and a number each."""
     of = {name: float(array[0]) for name, array in trial.arrays.items() if array.ndim == 1}
     coins = {
         name: f"{of[name] * ENDOWMENT:.10g}" for name, number in NUMBERS.items() if number.past

@@ -459,7 +459,7 @@ def _check_sureness(
 
 
 def _standard_errors(place: Array, old: Array) -> float:
-    """How far the mean of old items (or of right responses) is above that of the others, in standard errors."""
+    """Compute by how many standard errors the mean of old items (or right responses) is above that of the others."""
     groups = [place[old == kind] for kind in (1, 0)]
     if min(map(len, groups)) < 2:
         return 0.0
@@ -471,7 +471,7 @@ def _standard_errors(place: Array, old: Array) -> float:
 
 
 def recognise(table: TableSignature) -> Reading | None:
-    """Which items were old, and what was responded to them: a word, a rating, or right and wrong."""
+    """Read which items were old, and the responses to them: a word, a rating, or right and wrong."""
     called = [name for name, meaning in table.named.items() if meaning == "response"]
     table = table.where_filled([table.response] if table.response in table.columns else called)
     item = _item_column(table)
@@ -516,7 +516,7 @@ def recognise(table: TableSignature) -> Reading | None:
 
 
 def _of_two_kinds(table: TableSignature) -> Reading | None:
-    """Which of two kinds a stimulus was, a response with the same two cells, and how sure it was: the second is old."""
+    """Read a stimulus of two kinds, a response with the same two cells, and its confidence: the second kind is old."""
     two = [own for own in table.free if len(own.distinct) == 2]
     pairs = [
         (item, decision)

@@ -48,7 +48,7 @@ MOST = 5
 """Category of the highest confidence where there are ten."""
 FEWEST_CATEGORIES, MOST_CATEGORIES = 2, 2 * MOST
 DIGITS = 9
-"""Of shares, so that a share and what is left of 1 give each other."""
+"""Decimals of shares, so that a share and the rest of 1 determine each other."""
 SCALE = levels(range(-MOST, MOST + 1), "categories")
 NUMBERS: Mapping[str, str] = {
     "old": "1 for an old item (signal), 0 for a new one (noise)",
@@ -147,7 +147,7 @@ class RecognitionDomain(OneShot):
     measured = ("strength",)
 
     def layout(self) -> StimulusLayout:
-        """How trials are written as columns of a file."""
+        """Return how trials are written as columns of a file."""
         from lakatos.domains.recognition.reader import LAYOUT
 
         return LAYOUT
@@ -279,7 +279,7 @@ class RecognitionDomain(OneShot):
         return dots(float(stimuli["old"][row] * stimuli["strength"][row]), 1)
 
     def describe(self, stimuli: Stimuli, row: int) -> str:
-        """For example ``old, strength 0.5, 50% old, 6 categories``."""
+        """Describe a trial, such as ``old, strength 0.5, 50% old, 6 categories``."""
         old, strength, lure, share = (float(stimuli[name][row]) for name in NUMBERS)
         item = "old" if old else "lure" if lure else "new"
         related = ", similar to another one" if old and lure else ""

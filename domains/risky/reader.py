@@ -147,7 +147,7 @@ def _check_sums(total: Array, side: str) -> None:
 
 
 def _for_second(stimuli: Stimuli) -> Array:
-    """How much more the second gamble pays on average, as a share of what is at stake."""
+    """Compute how much more the second gamble pays on average, as a share of what is at stake."""
     outcomes, probabilities = stimuli["outcomes"], stimuli["probabilities"]
     mean = (outcomes * probabilities).sum(axis=-1)
     stake = np.ptp(outcomes, axis=(1, 2))
@@ -296,7 +296,7 @@ def _letters(name: str) -> list[str]:
 
 
 def _likeness(amount: str, chance: str, parts: Mapping[str, set[str]]) -> float:
-    """How much of the name of an amount stands in that of a chance."""
+    """Count how much of the name of an amount stands in that of a chance."""
     plain = re.sub(r"[^a-z0-9]", "", chance.casefold())
     bare = re.sub(r"^(probability|prob|pr|p)|(probability|prob|pr|p)$", "", plain)
     if bare and bare == re.sub(r"[^a-z0-9]", "", amount.casefold()):
@@ -521,7 +521,7 @@ def _with_sure_amount(
 
 
 def _between(amounts: Sequence[ColumnSignature]) -> list[ColumnSignature]:
-    """Of two amounts the one that is always smaller, of three the one that always lies between the others."""
+    """Return the smaller of two amounts, or of three the one between the others, where this holds throughout."""
     if len(amounts) == 2:
         return [
             one for one, other in (amounts, amounts[::-1]) if is_below(one.values, other.values)
@@ -622,7 +622,7 @@ def _recognised_mixed(table: TableSignature, amounts: Sequence[ColumnSignature])
 
 
 def _properties(stimuli: Stimuli) -> Mapping[str, Array]:
-    """What gambles are compared by."""
+    """Return the properties by which gambles are compared."""
     outcomes, probabilities = stimuli["outcomes"], stimuli["probabilities"]
     mean = (probabilities * outcomes).sum(axis=-1)
     variance = (probabilities * (outcomes - mean[..., None]) ** 2).sum(axis=-1)

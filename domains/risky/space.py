@@ -113,7 +113,7 @@ def pairs(
 
     Args:
         gambles: The first and the second gamble of every trial.
-        ambiguous: Which of the two are shown without probabilities; those given are then replaced by equal ones.
+        ambiguous: Gambles that are shown without probabilities; those given are then replaced by equal ones.
         correlation: Sign of the correlation between the two payoffs, -1, 0 or 1; 0 when None.
 
     Raises:
@@ -210,7 +210,7 @@ def _refuse(wrong: Array, what: str) -> None:
 
 
 def joint_probabilities(stimuli: Stimuli) -> Array:
-    """How likely each pair of outcomes is.
+    """Compute the probability of each pair of outcomes.
 
     Uncorrelated payoffs are independent; correlated ones are ordered alike (1) or opposite (-1).
 
@@ -236,7 +236,7 @@ def _overlap(first_low: Array, first_high: Array, second_low: Array, second_high
 
 
 def dominance(stimuli: Stimuli) -> Array:
-    """Which option is at least as good as the other whatever one's taste, first-order stochastically.
+    """Find the option that is at least as good as the other whatever one's taste (first-order dominance).
 
     With an ambiguous gamble only the amounts count: all of one must be at least as good as all of the other.
 

@@ -65,7 +65,7 @@ PARTLY_HIDDEN: Sequence[tuple[Gamble, Gamble]] = (
     (_TEN, [(-4, 0.5), (9, 0.5)]),
 )
 IS_HIDDEN = [(False, True), (False, True), (True, False)]
-"""Which gambles of `PARTLY_HIDDEN` are ambiguous."""
+"""Whether gamble A and gamble B of each pair in `PARTLY_HIDDEN` are ambiguous."""
 CORRELATED: Sequence[tuple[Gamble, Gamble]] = (
     (_EVEN, [(8, 0.5), (1, 0.5)]),
     (_EVEN, [(8, 0.5), (1, 0.5)]),
@@ -82,7 +82,7 @@ class RiskyDomain(OneShot):
     options: tuple[str, ...] = ("A", "B")
 
     def layout(self) -> StimulusLayout:
-        """How trials are written as columns of a file."""
+        """Return how trials are written as columns of a file."""
         from lakatos.domains.risky.reader import LAYOUT
 
         return LAYOUT
@@ -287,7 +287,7 @@ class RiskyDomain(OneShot):
         )
 
     def describe(self, stimuli: Stimuli, row: int) -> str:
-        """For example ``A: 3 for sure | B: 4 with 80%, 0 with 20%``."""
+        """Describe a trial, such as ``A: 3 for sure | B: 4 with 80%, 0 with 20%``."""
         text = []
         for side, label in enumerate(self.options):
             shown = _shown(stimuli, row, side)

@@ -233,7 +233,7 @@ def _rank_weight(chance: str, power: float) -> str:
 
 
 def picked() -> Iterator[OptionScore]:
-    """What one list says where another is highest or lowest; of several such places the best or the worst."""
+    """Yield values of one list where another is highest or lowest; of several such places the best or the worst."""
     for where, words in LIKELY_PLACES:
         yield from filled(LIKELY_AMOUNTS, where=where, words=words)
     yield from OWN_AMOUNTS

@@ -93,7 +93,7 @@ units = description(letters, xp)
 uneven = unevenness(letters, alphabet, xp)
 first_share = shares_of(letters, alphabet, xp)[..., 0]
 """.strip()
-"""What sequences are compared by, ``(n_trials, 2)`` each."""
+"""Code of the measures by which sequences are compared, ``(n_trials, 2)`` each."""
 
 ALTERNATION = ("alternation_difference", "changes_difference")
 STREAK = ("longest_run_difference", "longest_run_share_difference")

@@ -164,7 +164,7 @@ def _build(parts: Mapping[str, Array]) -> Stimuli:
 
 
 def _properties(stimuli: Stimuli) -> Mapping[str, Array]:
-    """What sequences are compared by."""
+    """Return the properties by which sequences are compared."""
     letters = stimuli["letters"]
     return {
         "length": length_of(letters),

@@ -208,7 +208,7 @@ class SequencesDomain(OneShot):
     options: tuple[str, ...] = ("first", "second")
 
     def layout(self) -> StimulusLayout:
-        """How trials are written as columns of a file."""
+        """Return how trials are written as columns of a file."""
         from lakatos.domains.sequences.reader import LAYOUT
 
         return LAYOUT
@@ -344,7 +344,7 @@ class SequencesDomain(OneShot):
         )
 
     def describe(self, stimuli: Stimuli, row: int) -> str:
-        """For example ``HTHH | TTTTT``."""
+        """Describe a trial, such as ``HTHH | TTTTT``."""
         return " | ".join(text_of(own) for own in stimuli["letters"][row])
 
 

@@ -43,7 +43,7 @@ SHOWN = ("available", "position", "most")
 """Arrays of a step that people see; the others are what would follow."""
 HIDDEN = ("luck", "burst_chance")
 SEEN = ("pumps", "balloons", "made", "bursts", "last_burst")
-"""What people have seen before a step, which depends on what they did."""
+"""Arrays of what people have seen before a step, which depends on what they did."""
 FULLEST = 100.0
 """Width of the picture of a balloon that has the largest number of pumps."""
 
@@ -115,7 +115,7 @@ class StoppingDomain:
     sequential: bool = True
 
     def layout(self) -> StimulusLayout:
-        """How balloons are written as columns of a file."""
+        """Return how balloons are written as columns of a file."""
         from lakatos.domains.stopping.reader import LAYOUT
 
         return LAYOUT
@@ -127,7 +127,7 @@ class StoppingDomain:
         return FAMILY
 
     def n_options(self, stimuli: Stimuli) -> int:
-        """To pump or to collect."""
+        """Return 2: to pump or to collect."""
         return 2
 
     def sizes(self, stimuli: Stimuli) -> NDArray[np.intp]:
@@ -161,7 +161,7 @@ class StoppingDomain:
         }
 
     def outcome_of(self, feedback: Mapping[str, float]) -> str:
-        """What followed a decision; see `experiments.outcomes.NamesOutcomes`."""
+        """Return what followed a decision; see `experiments.outcomes.NamesOutcomes`."""
         if feedback["burst"]:
             return "burst"
         return "" if feedback["pumps"] else "collected"
@@ -169,7 +169,7 @@ class StoppingDomain:
     def estimated_outcomes(
         self, trials: Trials, n_people: int, rng: np.random.Generator
     ) -> tuple[Stimuli, str]:
-        """When balloons of simulated participants burst; see `experiments.outcomes.EstimatesOutcomes`.
+        """Estimate when balloons of simulated participants burst; see `experiments.outcomes.EstimatesOutcomes`.
 
         Raises:
             TrialsError: The bursts of the file follow none of the two laws.
@@ -266,7 +266,7 @@ class StoppingDomain:
         )
 
     def describe(self, stimuli: Stimuli, row: int) -> str:
-        """Where a decision is, in a line: its balloon and the pumps so far, where these are known."""
+        """Describe a decision in a line: its balloon and the pumps so far, where these are known."""
         words = f"decision {int(stimuli['position'][row]) + 1}"
         if "pumps" not in stimuli.arrays:
             return words
@@ -284,7 +284,7 @@ def _outline(width: float, bottom: float) -> str:
 
 
 def _number(stimuli: Stimuli, name: str, row: int) -> float:
-    """What is shown at a step, 0 where it depends on what was done and that is not known."""
+    """Return what is shown at a step, 0 where it depends on what was done and that is not known."""
     return float(stimuli[name][row]) if name in stimuli.arrays else 0.0
 
 

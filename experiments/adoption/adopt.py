@@ -1,4 +1,4 @@
-"""From a table of answers and the meaning of its columns to experiments that theories can be scored on."""
+"""Adoption of a file: a table of responses and the meaning of its columns become experiments that score theories."""
 
 from __future__ import annotations
 
@@ -161,21 +161,21 @@ class AdoptedAnswers:
     confounds: tuple[str, ...] = ()
     """Those of the notes that state which properties of trials go together."""
     people: tuple[Mapping[str, tuple[str, ...]], ...] = ()
-    """For each experiment what is known of its people, by column, in their order; as the cells say it."""
+    """Attributes of the participants of each experiment, by column, in their order, as the cells have them."""
     about_rows: tuple[str, ...] = ()
     """Those of the notes that tell of rows and answers, not of files; they name nobody."""
     left_out: LeftOutTable = field(default_factory=LeftOutTable)
     """Rows that are not read, by kind."""
     closed: Mapping[str, str] = field(default_factory=dict)
-    """What the file does not show, so that theories that need it cannot be tested, by its name; and why."""
+    """Inputs that the file does not show, so that theories that need them cannot be tested, by name; and why."""
     first_option: str = ""
-    """What the first option is in every trial, where that is one thing."""
+    """Description of the first option in every trial, where that is one thing."""
     time_window: tuple[float, float] | None = None
     """Seconds between which responses count, where the mapping says or asks for them."""
     read_back: tuple[str, ...] = ()
     """Some responses in words, and which columns are not read; they name participants."""
     beside: tuple[Mapping[str, Array], ...] = ()
-    """For each experiment the cells of attributes, and of the participant, beside each response, in text."""
+    """Cells of attributes, and of the participant, beside each response of each experiment, as text."""
 
     @property
     def excluded(self) -> dict[str, str]:
@@ -190,12 +190,12 @@ class AdoptedAnswers:
 
     @property
     def told(self) -> tuple[str, ...]:
-        """How the file was read, for the user: what was assumed and left out, and some responses read back."""
+        """Account of how the file was read, for the user: assumptions, exclusions, and some responses read back."""
         return (*self.notes, *self.left_out.lines(), *self.read_back)
 
     @property
     def in_brief(self) -> tuple[str, ...]:
-        """What each analysis of the file repeats: all but what goes together, with one response read back."""
+        """Account that each analysis of the file repeats: all but what goes together, with one response read back."""
         notes = (note for note in self.notes if note not in self.confounds)
         return (*notes, *self.left_out.lines(), *self.read_back[:1])
 
@@ -245,7 +245,7 @@ def adopt(
     Args:
         table: One row for each answer, or for each group of counted answers, or for each person (`wide`).
         columns: What its columns mean.
-        domain: Of the trials.
+        domain: Domain of the trials.
         items: What was shown, by question, where the table names questions only.
 
     Raises:
@@ -364,7 +364,7 @@ def _adopted(
 
 
 def _beside(cells: RowCells, columns: AnswerColumns) -> dict[str, Array]:
-    """What attributes say beside each response of an experiment, whether or not they vary within participants."""
+    """Return attributes beside each response of an experiment, whether or not they vary within participants."""
     if columns.is_pooled or columns.participant not in cells.frame.columns:
         return {}
     named = [columns.participant, *columns.attributes, columns.condition]
@@ -379,7 +379,7 @@ NOBODY_NAMED = (
 
 
 def _nobody_named(frame: pd.DataFrame) -> str:
-    """What to do where no column names participants, who may have been pasted below one another."""
+    """State what to do where no column names participants, who may have been pasted below one another."""
     name, n_times = _beginning_anew(frame)
     if not name:
         return NOBODY_NAMED
@@ -926,7 +926,7 @@ def _people(cells: RowCells, columns: AnswerColumns) -> Array:
 def _known_of_people(
     cells: RowCells, columns: AnswerColumns, notes: list[str]
 ) -> dict[str, tuple[str, ...]]:
-    """What attributes say of each person, in the order of `_people`; what differs within a person is left out."""
+    """Return each person's attributes, in the order of `_people`; what differs within a person is excluded."""
     participant = _people(cells, columns)
     found = {}
     for attribute in columns.attributes:
@@ -1188,7 +1188,7 @@ def _checked_trials(
 
 
 def _cells_in_words(cells: RowCells, columns: AnswerColumns) -> Callable[[int], str]:
-    """What says which cells of a row show its trial, given its place."""
+    """Return a function that states which cells of a row show its trial, given its place."""
     names = [str(leaf) for leaf in leaves_of(columns.stimulus) if leaf in cells.frame.columns]
 
     def shown(place: int) -> str:

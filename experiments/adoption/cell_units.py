@@ -51,10 +51,10 @@ class WithUnit:
     """A number and the unit that stands beside it."""
 
     number: str
-    """As it is written, without sign."""
+    """The number as it is written, without sign."""
     is_negative: bool
     unit: str
-    """In small letters; empty where none stands there."""
+    """The unit in small letters; empty where none is given."""
 
 
 def with_unit(cell: str) -> WithUnit | None:
@@ -267,7 +267,7 @@ def _delays(distinct: Sequence[str], unit: str) -> tuple[Callable[[str], float],
 
 
 def times_of(distinct: Sequence[str], unit: str) -> tuple[Callable[[str], float], str] | None:
-    """What makes numbers of a unit of times with theirs, with a sentence about it; None where some have none."""
+    """Find a converter of times with a unit, with a sentence about it; None where some have none."""
     known: dict[str, float] = {}
     for cell in distinct:
         clock = CLOCK.fullmatch(cell.strip())
@@ -284,7 +284,7 @@ def times_of(distinct: Sequence[str], unit: str) -> tuple[Callable[[str], float]
 def _amounts(
     distinct: Sequence[str], *, in_cents: bool
 ) -> tuple[tuple[Callable[[str], str], str] | None, str]:
-    """What makes numbers of amounts, per cent or points, with a sentence about it; and the currency, if any."""
+    """Find a converter of amounts, per cent or points, with a sentence about it; and the currency, if any."""
     found = {cell: with_unit(cell) for cell in distinct}
     items = [item for item in found.values() if item is not None]
     units = {item.unit for item in items}

@@ -1,4 +1,4 @@
-"""Which rows of a table are answers: those of the study, each once, one answer a row."""
+"""Choice of the rows of a table that are responses: those of the study, each once, one response a row."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def _people_twice(frame: pd.DataFrame, columns: AnswerColumns) -> dict[str, NDAr
 
 
 def _whose(frame: pd.DataFrame, copies: NDArray[np.bool_], columns: AnswerColumns) -> str:
-    """How many of the copies are of one participant, where that is most of them."""
+    """State how many of the copies are of one participant, where that is most of them."""
     if columns.participant not in frame.columns or copies.sum() < LEAST_TABLE:
         return ""
     counts = frame[columns.participant][copies].value_counts()
@@ -208,7 +208,7 @@ def _counter_of_rows(frame: pd.DataFrame, columns: AnswerColumns) -> str:
 
 
 def alike_names(frame: pd.DataFrame, columns: AnswerColumns) -> list[str]:
-    """Where people may be one under several names, by rows; a run keeps these words, and no names."""
+    """List rows whose names may be of one participant; a run keeps these words, and no names."""
     if columns.participant not in frame.columns:
         return []
     names = frame[columns.participant].drop_duplicates()

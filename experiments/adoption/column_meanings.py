@@ -1,4 +1,4 @@
-"""What each column of a file may be, by its name and its cells: the participant, a response, an order."""
+"""Possible meanings of each column of a file, by its name and its cells: the participant, a response, an order."""
 
 from __future__ import annotations
 
@@ -90,11 +90,11 @@ FEWEST_NUMBERS = 6
 
 @dataclass(frozen=True)
 class ColumnSummary:
-    """What one column holds."""
+    """Summary of one column."""
 
     name: str
     meaning: str
-    """What it seems to be; empty where nothing suggests itself."""
+    """Meaning that it seems to have; empty where nothing suggests itself."""
     n_missing: int
     n_distinct: int
     numeric: bool
@@ -145,7 +145,7 @@ def _is_of_practice(frame: pd.DataFrame, name: str) -> bool:
 
 
 def summary_of(frame: pd.DataFrame, name: str) -> ColumnSummary:
-    """What one column of a table holds, before its meaning is guessed."""
+    """Summarise one column of a table, before its meaning is guessed."""
     cells = frame[name].str.strip()
     filled = cells[cells != ""]
     values = numbers_of(filled)
@@ -170,7 +170,7 @@ def meanings_of(
 
     Args:
         frame: Cells as text.
-        summaries: Of its columns.
+        summaries: Summaries of its columns.
         made: Columns that number lists of the file, each of which may be of one participant.
     """
     found: dict[str, str] = {}
@@ -233,7 +233,7 @@ OF_VISITS = {"session", "run"}
 
 
 def _naming_people(frame: pd.DataFrame, names: Sequence[str]) -> list[str]:
-    """Of several columns that may name participants: those whose names speak of no trials and that fall together.
+    """Choose, of columns that may name participants, those whose names suggest no trials and whose cells coincide.
 
     One of them that tells apart all that the others do, and not each row from all others, is enough.
     """
@@ -258,7 +258,7 @@ def _counts_rows(frame: pd.DataFrame, found: Mapping[str, str], item: ColumnSumm
 
 
 def _rank_as_order(frame: pd.DataFrame, found: Mapping[str, str], item: ColumnSummary) -> int:
-    """Of several columns that one word calls an order, 0 for one that numbers rows, 2 for one that does not.
+    """Rank columns that one word calls an order: 0 for one that numbers rows, 2 for one that does not.
 
     An identifier that numbers each participant's rows alike (1) may be that of an item.
     """

@@ -24,7 +24,7 @@ Array = NDArray[Any]
 SHOWN_DIGITS = 10
 """Significant digits of what was shown; a sum of probabilities stays within the tolerance of its domain."""
 FEEDBACK_DECIMALS = 8
-"""Of feedback, which is a share of the largest reward."""
+"""Decimals of feedback, which is a share of the largest reward."""
 
 
 def trials_of_study(
@@ -34,7 +34,7 @@ def trials_of_study(
 
     Args:
         found: What the file holds.
-        domain: Of the trials.
+        domain: Domain of the trials.
         answers: Digest of the experiments that a study names. Studies of earlier versions took them in the order of the
             file; where it names these, they are returned.
         experiments: Pattern of the experiments that the study uses. Where all of a file are used, and there is one, its
@@ -57,7 +57,7 @@ def in_content_order(
 
     Args:
         trials: Experiments as a file holds them.
-        domain: Of the trials; steps of a schedule keep their order.
+        domain: Domain of the trials; steps of a schedule keep their order.
         is_ordered: Whether rows of a participant stand in the order of presentation, which is then kept.
     """
     by_name = sorted(trials, key=lambda item: item.experiment)

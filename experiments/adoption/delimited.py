@@ -41,7 +41,7 @@ MARKS = {
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
-"""What a file may begin with that tells its encoding; longer marks first, where one begins another."""
+"""Marks with which a file may begin that show its encoding; longer ones first, where one begins another."""
 WIDE = {"utf-16", "utf-16-le", "utf-16-be", "utf-32"}
 """Encodings in which bytes that are zero belong to letters."""
 
@@ -202,8 +202,8 @@ def read_delimited(
 
     Args:
         path: The file.
-        encoding: Of its text.
-        separator: Of cells; found where it is empty.
+        encoding: Encoding of its text.
+        separator: Separator of cells; found where it is empty.
 
     Raises:
         TrialsError: There is no row, rows differ in length, or it is too large; the message names the rows.
@@ -361,7 +361,7 @@ def check_names(name: object, names: list[str]) -> None:
 
 
 def _in_words(error: csv.Error) -> str:
-    """What is wrong with a row, for people to read."""
+    """Describe what is wrong with a row, for people to read."""
     words = str(error)
     if "field larger" in words:
         return (

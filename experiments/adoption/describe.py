@@ -1,4 +1,4 @@
-"""What a table of answers seems to hold: people, trials, columns and their meanings, what is odd."""
+"""Description of a table of responses: people, trials, columns and their meanings, oddities."""
 
 from __future__ import annotations
 
@@ -122,23 +122,23 @@ GUESSED_ROLES = ("share", "count", "reward", "order", "experiment", "response ti
 
 @dataclass(frozen=True)
 class TableDescription:
-    """What a file seems to hold, and how it would be brought in."""
+    """Description of what a file seems to hold, and how it would be adopted."""
 
     name: str
     n_rows: int
     columns: tuple[ColumnSummary, ...]
     domain: str
-    """Whose trials these seem to be; empty where none fits."""
+    """Kind of task that the trials seem to be of; empty where none fits."""
     mapping: AnswerColumns
     """Guessed; a question mark stands where nothing could be guessed."""
     facts: tuple[str, ...]
     """People, repeated trials, response times, conditions."""
     odd: tuple[str, ...]
-    """What somebody should look at."""
+    """Oddities that the user should look at."""
     doubts: tuple[str, ...] = ()
-    """What may be read in two ways, with the option for each."""
+    """Readings that are open, with the option for each."""
     beyond_grid: tuple[str, ...] = ()
-    """Likewise: what the outcomes of the domain cannot show, as far as columns mean what they seem to mean."""
+    """Outcomes that the domain cannot show, as far as columns mean what they seem to mean."""
     source: AnswerTable | None = field(default=None, repr=False, compare=False)
     """The table that was described, as it was read."""
     task: Domain | None = field(default=None, repr=False, compare=False)
@@ -146,11 +146,11 @@ class TableDescription:
 
     @property
     def doubts_in_words(self) -> str:
-        """What may be read in two ways, as sentences that a message ends with."""
+        """Readings that are open, as sentences that a message ends with."""
         return "".join(f" {line[:1].upper()}{line[1:]}." for line in self.doubts)
 
     def meaning_of(self, column: ColumnSummary) -> str:
-        """What a column is read as: its role, or the parts of the trials that it is in, with their unit."""
+        """Return the meaning of a column: its role, or the parts of the trials that it is in, with their unit."""
         mapping, name = self.mapping, column.name
         roles = {
             mapping.participant: "participant",
@@ -280,7 +280,7 @@ def describe_table(table: AnswerTable, domain: Domain | None = None) -> TableDes
 
     Args:
         table: As read.
-        domain: Whose trials they are; guessed from the columns' names among those of the package where it is None.
+        domain: Kind of task of the trials; guessed from the columns' names among those of the package where it is None.
     """
     return _with_tried_advice(_described(table, domain, AnswerColumns()))
 
@@ -425,7 +425,7 @@ def _open_again(stimulus: Mapping[str, Any], stated: AnswerColumns) -> dict[str,
 
 
 PARTS_OF_CHOICES = ("amounts", "delays_days", "a_amounts", "b_amounts", "ratings")
-"""Of which no column is the response as well."""
+"""Parts of which no column is the response as well."""
 
 
 def _prepared(
@@ -520,7 +520,7 @@ def _with_marks(
 def _labels_of_options(
     source: AnswerTable, response: str, stated: AnswerColumns
 ) -> Mapping[str, str]:
-    """What a file of SPSS says that the cells of a column are, where these are words for two options.
+    """Return the labels of a column's cells in a file of SPSS, where these are words for two options.
 
     A label such as ``no answer`` makes a cell empty.
     """
@@ -689,7 +689,7 @@ def _recognised(
     domain: Domain | None,
     stated: AnswerColumns,
 ) -> tuple[Reading, tuple[str, ...]]:
-    """What values are recognised as where names leave something open, and the kinds of tasks that fit.
+    """Recognise values where names leave something open, and the kinds of tasks that fit.
 
     Where several kinds fit, or none, the reading is empty.
     """

@@ -29,7 +29,7 @@ FUNCTIONS: Mapping[str, tuple[int, Callable[..., Any]]] = {
     "min": (2, np.minimum),
     "round": (1, np.round),
 }
-"""How many values each function takes, and what it does."""
+"""Number of values that each function takes, and the function."""
 COLUMN_BY_CELL = re.compile(r"(?P<before>[^{}]*)\{(?P<by>[^{}]+)\}(?P<after>[^{}]*)")
 LONGEST = 200
 """Letters of an expression."""
@@ -109,7 +109,7 @@ def _with_plain_names(text: str, columns: Sequence[str]) -> tuple[str, dict[str,
 
 
 JOINED = " & "
-"""Between the columns that name participants together, as in ``site & id``."""
+"""Text between the columns that name participants together, as in ``site & id``."""
 
 
 def joined_columns(name: str, columns: Sequence[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""From what columns may be to a mapping: the kind of task, the parts of its trials, rewards, codes and units."""
+"""Guess of a mapping from what columns may be: the kind of task, the parts of its trials, rewards, codes and units."""
 
 from __future__ import annotations
 
@@ -205,7 +205,7 @@ def mapping_of(
     stimulus: dict[str, Any],
     stated: AnswerColumns,
 ) -> AnswerColumns:
-    """What the columns mean, as far as it can be guessed; the user's own meanings decide which cell is which option."""
+    """Guess what the columns mean; the user's own meanings decide which cell is which option."""
     by_meaning = {meaning: name for name, meaning in meanings.items()}
     used = {str(leaf) for value in stimulus.values() for leaf in flat(value)}
     free = {key: name for key, name in by_meaning.items() if name not in used}
@@ -339,7 +339,7 @@ def _second_stage(table: AnswerTable, response: str, order: str) -> dict[str, st
 
 
 def _guessed_options(table: AnswerTable, response: str) -> int | str:
-    """How many options steps have; a question where 0 is so rare that it may stand for no answer."""
+    """Guess the number of options of steps; a question where 0 is so rare that it may stand for no response."""
     if response not in table.columns:
         return 2
     if rare_zero(table.frame[response].str.strip().tolist()):
@@ -475,7 +475,7 @@ def begins_anew(frame: pd.DataFrame, mapping: AnswerColumns) -> bool:
 
 
 def _guessed_code(table: AnswerTable, response: str, stimulus: Mapping[str, Any]) -> dict[str, int]:
-    """Which cell names which option, where the words for the two are known: left and right, ss and ll.
+    """Guess which cell names which option, where the words for the two are known: left and right, ss and ll.
 
     Words for places say nothing where columns name options by what they are, nor the other way round.
     """

@@ -1,4 +1,4 @@
-"""What a file does not show of how responses came about: where options stood, in which order trials were presented.
+"""Facts that a file does not show about responses: where options stood, in which order trials were presented.
 
 A theory that rests on what a file lacks cannot be tested with it, and one that rests on what goes together with
 something else in every trial cannot be told from its rival. Both are found here when the file is read.
@@ -30,7 +30,7 @@ NOT_CONSIDERED = {
     SIDES: "effects of the options' positions",
     ORDER: "effects of earlier trials",
 }
-"""What cannot be tested without each, in words; kinds of tasks have more, see `StimulusLayout.inputs`."""
+"""Effects that cannot be tested without each, in words; kinds of tasks have more, see `StimulusLayout.inputs`."""
 ROW_ORDER = "row_order"
 """Accepted by a user whose rows stand in the order of the trials, although no column says so."""
 BY_MEANING = {
@@ -60,25 +60,25 @@ class Confound:
     """Two properties of trials of which one tells the other in every trial."""
 
     fact: str
-    """What is so in every trial."""
+    """Fact that holds in every trial."""
     so: str
-    """What therefore cannot be told."""
+    """Conclusion that therefore cannot be drawn."""
     closes: str = ""
     """The input that therefore tells nothing, `SIDES` or `ORDER`."""
     first_option: str = ""
-    """What the first option always is, in words."""
+    """Description of the first option, where it is always the same."""
 
 
 @dataclass(frozen=True)
 class MissingInputs:
-    """What theories cannot be tested on with a file, and why."""
+    """Inputs of theories that a file lacks, and why."""
 
     reasons: Mapping[str, str]
-    """By the name of the input."""
+    """Reasons by the name of the input."""
     notes: tuple[str, ...] = ()
-    """What goes together, what was assumed, and what is not considered, in words."""
+    """Notes on what goes together, what was assumed, and what is not considered."""
     first_option: str = ""
-    """What the first option is in every trial, where that is one thing."""
+    """Description of the first option in every trial, where that is one thing."""
     confounds: tuple[str, ...] = ()
     """Those of the notes that state what goes together."""
 
@@ -90,12 +90,12 @@ def missing_inputs(
     *,
     is_ordered: bool = True,
 ) -> MissingInputs:
-    """What a file lacks, or shows only together with something else.
+    """Find what a file lacks, or shows only together with something else.
 
     Args:
         trials: All experiments of the file.
         columns: What its columns mean.
-        domain: Of the trials.
+        domain: Domain of the trials.
         is_ordered: Whether the column of order, if there is one, says which trial came first.
     """
     layout = known_layout(domain)
@@ -153,7 +153,7 @@ def missing_inputs(
 
 
 def _pairs_in_words(pairs: Sequence[Confound]) -> list[str]:
-    """What goes together, in a line each; of many pairs all in one line."""
+    """State what goes together, in a line each; of many pairs all in one line."""
     if len(pairs) <= MOST_PAIRS:
         return [f"{item.fact}: {item.so}" for item in pairs]
     facts = "; ".join(item.fact for item in pairs[:MOST_NAMED])
@@ -173,7 +173,7 @@ def _named_by_meaning(columns: AnswerColumns, domain: Domain) -> str:
 
 
 def _order_reason(columns: AnswerColumns, layout: StimulusLayout, domain: Domain) -> str:
-    """Why the order of trials is not known; empty where it is, or where rows must stand in it."""
+    """State why the order of trials is not known; empty where it is, or where rows must be in that order."""
     if columns.order or columns.is_pooled or domain.sequential or layout.from_rows is not None:
         return ""
     if columns.wide:
@@ -192,12 +192,12 @@ def _order_reason(columns: AnswerColumns, layout: StimulusLayout, domain: Domain
 def confounds_of(
     trials: Sequence[Trials], layout: StimulusLayout, domain: Domain, *, in_order: bool
 ) -> list[Confound]:
-    """What the place of an option, the order of trials or one property tells perfectly of another property.
+    """Find properties that the place of an option, the order of trials or another property predicts perfectly.
 
     Args:
         trials: All experiments.
-        layout: Of the domain.
-        domain: Of the trials.
+        layout: Layout of the domain.
+        domain: Domain of the trials.
         in_order: Whether rows are known to stand in the order of presentation.
     """
     stimuli = [item.stimuli for item in trials]

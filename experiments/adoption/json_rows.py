@@ -24,7 +24,7 @@ from lakatos.experiments.errors import TrialsError
 NOT_BLANK = re.compile(r"\S")
 HALF_LETTER = re.compile("[\ud800-\udfff]")
 MOST_DIGITS = 300
-"""Of a whole number; longer ones stay text."""
+"""Most digits of a whole number; a longer one stays text."""
 DEEPEST = 4
 """Objects within one another whose keys become names of columns."""
 

@@ -1,4 +1,4 @@
-"""How the trials of a kind of task are written as columns of a table, and how the names of columns are understood.
+"""Layout of the trials of a kind of task as columns of a table, and the interpretation of columns' names.
 
 Each kind of task says so itself, by a method ``layout`` of its domain.
 
@@ -38,14 +38,14 @@ class NeededParts:
     parts: tuple[str, ...]
     """One of them is enough."""
     words: str
-    """What they say, as in "which key was right"."""
+    """Meaning in words, as in "which key was right"."""
     told_by_it: str
-    """What is not considered where none is there, in words."""
+    """Theories or effects that are not considered where none is there, in words."""
 
 
 @dataclass(frozen=True)
 class Reading:
-    """What the values of a table's columns are recognised as."""
+    """Interpretation of the values of a table's columns."""
 
     stimulus: Mapping[str, Any]
     """Parts of the trials."""
@@ -63,9 +63,9 @@ class Reading:
     missing: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Keys of the mapping, where they are recognised too."""
     notes: tuple[str, ...] = ()
-    """What is assumed, for the user to check."""
+    """Assumptions, for the user to check."""
     questions: tuple[str, ...] = ()
-    """What values leave open, with the readings that there are and the option for each."""
+    """Questions that values leave open, with the readings that there are and the option for each."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class StimulusLayout:
     """A domain's trials as columns."""
 
     parts: Mapping[str, str]
-    """What each part is, for people to read."""
+    """Meaning of each part, for people to read."""
     needed: tuple[str, ...]
     """Parts without which there is no trial."""
     build: Callable[[Mapping[str, Array]], Stimuli] | None
@@ -89,9 +89,9 @@ class StimulusLayout:
     guess_cells: Callable[[pd.DataFrame], dict[str, Any]] | None = None
     """Used in place of ``guess`` where cells tell more than names."""
     recognise: Callable[[Any], Reading | None] | None = None
-    """What a `TableSignature` is recognised as, by its values; None where it holds no such trials."""
+    """Function that recognises a `TableSignature` by its values; None where it holds no such trials."""
     kind: str = ""
-    """What trials of this kind are, in a few words."""
+    """Description of trials of this kind in a few words."""
     guess_rank: int | None = None
     """Kinds of tasks are guessed in the order of these numbers; None: only where a user names the task."""
     from_rows: Callable[..., tuple[Stimuli, Array, Array, Array]] | None = None
@@ -104,7 +104,8 @@ class StimulusLayout:
     """``(n_trials, n_options)`` properties of options by which they are compared, by their names in words;
     ``(n_trials,)`` those of the whole trial. None: the domain's attributes."""
     always: Mapping[str, tuple[str, str]] = field(default_factory=dict)
-    """For properties what an option is that always has less of them than the others, and more, in words."""
+    """For each property, descriptions of an option that always has less of it than the others, and of one that always
+    has more."""
     inputs: Mapping[str, NeededParts] = field(default_factory=dict)
     """Parts that some theories need, by the name by which mechanisms say so (`Mechanism.needs`)."""
     neutral: Mapping[str, float] = field(default_factory=dict)
@@ -130,7 +131,7 @@ class HasAttributes(Protocol):
     sequential: bool
 
     def attribute_labels(self) -> Mapping[str, str]:
-        """What each attribute is, for people to read."""
+        """Return the label of each attribute, for people to read."""
 
     def attribute_words(self) -> Mapping[str, Sequence[str]]:
         """The words of attributes that are categories."""
@@ -141,11 +142,11 @@ class HasLayout(Protocol):
     """A domain that says how its trials are written as columns."""
 
     def layout(self) -> StimulusLayout:
-        """How trials are written as columns."""
+        """Return how trials are written as columns."""
 
 
 def layout_of(domain: Domain) -> StimulusLayout | None:
-    """How a domain's trials are written as columns; None where there is no way."""
+    """Return how a domain's trials are written as columns; None where there is no way."""
     if isinstance(domain, HasLayout):
         return domain.layout()
     return layout_of_attributes(domain) if isinstance(domain, HasAttributes) else None
@@ -168,7 +169,7 @@ def layout_of_attributes(domain: HasAttributes) -> StimulusLayout:
 
 
 def known_layout(domain: Domain) -> StimulusLayout:
-    """How a domain's trials are written as columns.
+    """Return how a domain's trials are written as columns.
 
     Raises:
         TrialsError: There is no way.
@@ -249,7 +250,7 @@ def by_side(
     columns than the other: another pair of words would then number outcomes, not options.
 
     Args:
-        names: Of all columns.
+        names: Names of all columns.
         kind: Words for what the columns hold.
         pairs: Words that may tell the two options apart, the most telling first.
 
@@ -310,7 +311,7 @@ def number_in(words: Sequence[str], side: str) -> int:
 def guess_attributes(
     attributes: Sequence[str], options: Sequence[str], names: Sequence[str]
 ) -> dict[str, Any]:
-    """As many columns as there are options, whose names hold that of the attribute; all of them or none."""
+    """Find as many columns as there are options, whose names hold that of the attribute; all of them or none."""
     found = {}
     for attribute in attributes:
         of_attribute = set(attribute.split("_"))

@@ -43,11 +43,11 @@ class LeftOutKind:
     participants: Mapping[str, int]
     """Number of these rows by participant; empty where rows are of none."""
     conditions: Mapping[str, Mapping[str, int]]
-    """Likewise by the cell of each column of conditions."""
+    """Number of these rows by the cell of each column of conditions."""
 
     @property
     def sentence(self) -> str:
-        """How many and which rows, without names of participants."""
+        """State the number of rows and which they are, without names of participants."""
         different = sorted(set(self.rows))
         what = "row" if len(different) == len(self.rows) else "answer"
         are = "is" if len(self.rows) == 1 else "s are"
@@ -65,7 +65,7 @@ class LeftOutTable:
     n_all: int = 0
     """Rows of the file, or responses where several stand in a row."""
     participants: int = 0
-    """Of the whole file."""
+    """Participants of the whole file."""
     conditions: Mapping[str, Mapping[str, int]] | None = None
     """Rows of the whole file by the cell of each column of conditions."""
 
@@ -100,7 +100,7 @@ class LeftOutTable:
         return (*(kind.sentence for kind in self.kinds), *by_condition)
 
     def _by_condition(self) -> dict[str, tuple[dict[str, int], Mapping[str, int]]]:
-        """For each column of conditions the rows that are left out, and all rows, by cell."""
+        """For each column of conditions, count the excluded rows, and all rows, by cell."""
         return {
             name: (
                 {cell: sum(kind.conditions.get(name, {}).get(cell, 0) for kind in self.kinds)
@@ -144,7 +144,7 @@ def _counts_in_words(
 
 
 def _participants_in_words(counts: Mapping[str, int]) -> str:
-    """How many participants, and the rows of those with most of them."""
+    """State the number of participants, and the rows of those with most of them."""
     if not counts:
         return ""
     ordered = sorted(counts.items(), key=lambda item: -item[1])
@@ -188,7 +188,7 @@ class RowsLeftOut:
 
         Args:
             read: The rows that are read.
-            columns: Which columns name participants, experiments and congruence.
+            columns: Columns that name participants, experiments and congruence.
         """
         lost = [
             _without_practice(rows, read)
@@ -221,11 +221,11 @@ class RowsLeftOut:
         return ""
 
     def table(self, read: pd.DataFrame, columns: AnswerColumns) -> LeftOutTable:
-        """What is left out, by kind.
+        """Tabulate what is excluded, by kind.
 
         Args:
             read: The rows that are read.
-            columns: Which columns name participants, experiments, attributes and congruence.
+            columns: Columns that name participants, experiments, attributes and congruence.
         """
         if not self._parts:
             return LeftOutTable()
@@ -309,7 +309,7 @@ def _columns_that_tell(frames: Sequence[pd.DataFrame], columns: AnswerColumns) -
 
 
 def gone_people(whole: pd.DataFrame, left: pd.DataFrame, columns: AnswerColumns) -> list[str]:
-    """How many people have no row left; not who, as a run keeps these words and no names."""
+    """State how many people have no row left; not their names, as a run keeps these words."""
     if columns.participant not in whole.columns:
         return []
     before, after = (set(frame[columns.participant].unique()) for frame in (whole, left))

@@ -1,4 +1,4 @@
-"""How much of a file is read: what is larger is refused while it is read, before it fills the memory."""
+"""Limits of a file: what is larger is refused while it is read, before it fills the memory."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ MOST_ROWS = 10_000_000
 MOST_COLUMNS = 5_000
 MOST_CELLS = 100_000_000
 MOST_LETTERS = 131_072
-"""Of a cell."""
+"""Most characters of a cell."""
 MOST_LETTERS_OF_A_NAME = 4_000
-"""Of a column."""
+"""Most characters of a column's name."""
 MOST_LETTERS_OF_A_LINE = 2**24
 MOST_LETTERS_OF_ALL = 2**30
 MOST_JSON_BYTES = 2**28
 MOST_JSON_VALUES = 12_000_000
 """Values of one JSON value, which is held in memory as a whole."""
 MOST_FILES = 100_000
-"""In a folder."""
+"""Most files in a folder."""
 CHANGED = "{} changes while it is read. Wait until it is complete, or name a copy of it."
 
 
@@ -35,13 +35,13 @@ class SteadyFile(io.FileIO):
         self._path, self._end = path, os.fstat(self.fileno()).st_size
 
     def readinto(self, buffer: Any, /) -> int | None:
-        """As of any file; raise `TrialsError` beyond its end."""
+        """Read bytes into a buffer, as from any file; raise `TrialsError` beyond its end."""
         n_bytes = super().readinto(buffer)
         self._check_end()
         return n_bytes
 
     def readall(self) -> bytes:
-        """As of any file; raise `TrialsError` beyond its end."""
+        """Read the rest, as of any file; raise `TrialsError` beyond its end."""
         rest = super().read(max(self._end - self.tell(), 0) + 1)
         self._check_end()
         return rest or b""

@@ -1,4 +1,4 @@
-"""What the columns of a table of answers mean."""
+"""Meanings of the columns of a table of responses."""
 
 from __future__ import annotations
 
@@ -202,7 +202,7 @@ class AnswerColumns(BaseModel):
 
 
 def _cells_that_say(wanted: Any) -> Any:
-    """What the cells of rows that count may say, from what a study or a command says."""
+    """Return the cells that rows which count may have, from what a study or a command states."""
     if isinstance(wanted, list | tuple):
         cells = [_cells_that_say(item) for item in wanted]
         return tuple(leaf for cell in cells for leaf in leaves_of(cell))

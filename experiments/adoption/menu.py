@@ -29,11 +29,11 @@ class Menu:
     options: tuple[str, ...]
     """Labels, as the cells of the column of choices say them."""
     attributes: Mapping[str, tuple[ColumnSignature, ...]]
-    """For each attribute its column of each option; an attribute is what names of columns say beside labels."""
+    """Columns of each attribute, one for each option; an attribute is what names of columns hold beside labels."""
 
     @property
     def none_in_words(self) -> str:
-        """That an option is 0 or empty in all of its columns, as one that takes none of the others is; else nothing."""
+        """State that an option is 0 or empty in all of its columns, as one that takes no other option is; else ""."""
         for place, option in enumerate(self.options):
             own = [columns[place] for columns in self.attributes.values()]
             if len(own) < 2 or any(cell.strip("0.,") for item in own for cell in item.distinct):
@@ -51,7 +51,7 @@ def menu_of(table: TableSignature, fewest_options: int) -> Menu | None:
 
     Args:
         table: The columns.
-        fewest_options: Of a menu with one attribute.
+        fewest_options: Fewest options of a menu with one attribute.
     """
     named = [name for name in table.columns if not UNNAMED.match(name)]
     parts = {name: _parts(name) for name in named if not set(words_of(name)) & NO_ATTRIBUTES}

@@ -50,7 +50,7 @@ KINDS = (
     "payoff",
 )
 MARKED = ("ss", "ll", "s", "l", "h")
-"""What an option holds, and letters before it: small or sooner, large or later, low and high, as in ``hval``."""
+"""Letters before what an option holds: small or sooner, large or later, low and high, as in ``hval``."""
 
 
 GERMAN = {

@@ -16,9 +16,9 @@ from lakatos.experiments.errors import TrialsError
 
 Array = NDArray[Any]
 RANGES = {"points_x": "x_range", "query": "x_range", "points_y": "y_range"}
-"""By the part of a trial, the setting that says what stands for -1 and 1."""
+"""Setting with the numbers that stand for -1 and 1, by the part of a trial."""
 ANSWER_RANGE = "y_range"
-"""Likewise of answers."""
+"""Setting with the numbers that stand for -1 and 1 in responses."""
 
 
 def in_own_range(values: Array, parts: Mapping[str, Any], setting: str) -> Array:

@@ -1,4 +1,4 @@
-"""Which option each cell of a column of responses names, where a study does not say it."""
+"""Code of a column of responses where a study states none: the option that each cell names."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ SWAPPED = {"swap", "swapped", "flip", "flipped", "mirrored", "switched"}
 """Words in names of columns that say whether options changed places."""
 WHOLE_NUMBER = re.compile(r"[+-]?\d+")
 NEITHER = " (neither)"
-"""Behind a cell of a response that is none of the two with which it is compared."""
+"""Words behind a cell of a response that is none of the two with which it is compared."""
 RARE = 0.5
 """Share of 0 beside that of the rarest other code, below which it may stand for an answer that was missed."""
 MOST_MISSED = 0.1
@@ -266,7 +266,7 @@ def rare_zero(cells: Sequence[str]) -> float:
 
 
 def zero_question(column: str, cells: Sequence[str]) -> str:
-    """What to say where 0 may be an option or a missed response; empty where that is no question."""
+    """State what to do where 0 may be an option or a missed response; empty where that is no question."""
     share = rare_zero(cells)
     if not share:
         return ""
@@ -284,7 +284,7 @@ def _written(numbers: Mapping[str, int], code: Mapping[int, int]) -> dict[str, i
 
 
 def _say_which(numbers: Mapping[str, int], n_options: int) -> str:
-    """How to say which cell is which option, with an example."""
+    """Explain how to state which cell is which option, with an example."""
     options = sorted(numbers, key=lambda cell: numbers[cell])[-n_options:]
     example = " ".join(
         column_option(f"responses.{cell}={place}") for place, cell in enumerate(options)
@@ -362,7 +362,7 @@ def check_share(cells: RowCells, columns: AnswerColumns, labels: Sequence[str]) 
 
 
 def two_readings(column: str) -> str:
-    """What to do where a column of shares, or of 0 and 1, is called by the first option."""
+    """State what to do where a column of shares, or of 0 and 1, is called by the first option."""
     return (
         f"the name of {column} names the first option, and numbers there are taken for choices of the second. If they "
         "are of the first, give 1 minus each under a name of the second; if they are of the second, rename the column."
@@ -372,7 +372,7 @@ def two_readings(column: str) -> str:
 def option_named(
     name: str, cells: RowCells, columns: AnswerColumns, labels: Sequence[str]
 ) -> int | None:
-    """Which of two options a column's name names, as ``chose_now`` and ``choice == left`` do; None: it names none.
+    """Find which of two options a column's name names, as ``chose_now`` and ``choice == left`` do; None without one.
 
     What is computed from columns, as in ``1 - chose_now``, has no name. ``not_risky`` names the other option.
     """
@@ -515,7 +515,7 @@ def chosen_options(cells: RowCells, columns: AnswerColumns) -> NDArray[np.int64]
 
 
 def _as_comparison(cells: RowCells, columns: AnswerColumns) -> str:
-    """What to say where each response repeats a cell of one of two options; empty where they do not."""
+    """State what to do where each response repeats a cell of one of two options; empty where they do not."""
     column, texts = columns.response, cells.text(columns.response or "response")
     shown = [
         [

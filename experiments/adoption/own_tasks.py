@@ -77,15 +77,15 @@ CLOSE = 0.5
 """Correlation of an estimate with what is estimated."""
 FEWEST_GIFTS = 6
 NOT_READ = "the file is not read"
-"""How messages end where nothing can be done."""
+"""End of messages where nothing can be done."""
 
 
 def own_task_in_words(table: TableSignature, fewest_options: int = 3) -> str:
-    """What the trials of a table seem to be where the package has no such kind; empty where nothing is recognised.
+    """Describe trials of a kind of task that the package does not have; empty where nothing is recognised.
 
     Args:
         table: The columns.
-        fewest_options: Of a menu with one attribute; two, where rows were alternatives and so nothing else is meant.
+        fewest_options: Least number for a menu with one attribute; two, where rows were alternatives.
     """
     if _is_go_no_go(table):
         return (
@@ -150,7 +150,7 @@ def own_task_in_words(table: TableSignature, fewest_options: int = 3) -> str:
 
 
 def _rewarded(table: TableSignature) -> str:
-    """How to read two choices and a reward in each row; empty where there are others."""
+    """Explain how to read two choices and a reward in each row; empty where there are others."""
     columns = table.columns.values()
     chosen = [item.name for item in columns if item.words & CHOICES and len(item.distinct) <= 3]
     paid = [item.name for item in table.numbers() if item.words and item.words <= REWARDS]
@@ -163,7 +163,7 @@ def _rewarded(table: TableSignature) -> str:
 
 
 def _repeated_gift(table: TableSignature) -> str:
-    """What to do where each gift of a participant in a round stands in several rows, as where rows are pairs."""
+    """Explain what to do where each gift in a round stands in several rows, as where rows are pairs; else empty."""
     columns = table.columns
     rounds = [item for item in columns.values() if item.words & ROUNDS and item.is_number]
     gifts = [item for item in columns.values() if CONTRIBUTION.search(item.name) and item.is_number]
@@ -184,7 +184,7 @@ def _repeated_gift(table: TableSignature) -> str:
 
 
 def _strength(table: TableSignature) -> str:
-    """How to read a column of coherences, or of contrasts beside directions; empty without any."""
+    """Explain how to read a column of coherences, or of contrasts beside directions; empty without any."""
     sides = [item.name for item in table.columns.values() if item.words & {"direction"}]
     names = COHERENCE | ({"contrast", "strength"} if sides else set())
     for column in table.columns.values():
@@ -203,7 +203,7 @@ NONE_FITS = "no kind of task here fits"
 
 
 def _stated_amount(table: TableSignature) -> str:
-    """What to do with amounts that participants stated, such as certainty equivalents; empty without any."""
+    """Explain what to do with amounts that participants stated, such as certainty equivalents; empty without any."""
     amounts = [item for item in table.numbers() if item.words & STATED]
     if len(amounts) != 1 or len(amounts[0].distinct) <= MOST_LEVELS:
         return ""
@@ -217,7 +217,7 @@ def _stated_amount(table: TableSignature) -> str:
 
 
 def _one_sequence(table: TableSignature) -> str:
-    """What to do where each row shows one sequence, and a column says what participants judged it to be."""
+    """Explain what to do where each row shows one sequence and a column has the judgement of it; else empty."""
     shown = [item for item in table.free if _is_sequence(item, shared=True)]
     judged = [item for item in table.free if item.words & (CHOICES | RATED)]
     judged = [item for item in judged if 2 <= len(item.distinct) <= MOST_LEVELS]
@@ -252,7 +252,7 @@ OTHER_TASKS = {
 
 
 def _not_covered(table: TableSignature) -> str:
-    """What trials without options seem to be, by their cells and names; empty where nothing says it."""
+    """Describe trials without options by their cells and names; empty where nothing shows what they are."""
     columns = list(table.columns.values())
     for column in columns:
         distinct_cells = {cell.casefold() for cell in column.distinct}
@@ -277,7 +277,7 @@ def _not_covered(table: TableSignature) -> str:
 
 
 def _not_of_choices(table: TableSignature) -> str:
-    """What rows without choices seem to hold: items, signals, texts, judgements; empty where none is clear."""
+    """Describe rows without choices: items, signals, texts, judgements; empty where none is clear."""
     columns = table.columns
     n_people = int(table.person.max(initial=0)) + 1
     stems: dict[str, list[str]] = {}

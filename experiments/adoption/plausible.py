@@ -37,11 +37,11 @@ FEWEST = 20
 MOST_DOMINATED = 0.4
 """Share of dominated options among the choices in which one option dominates, beyond which they are questioned."""
 MOST_AT_ONE_TIME = 0.2
-"""Likewise where it is the smaller of two amounts that come at the same time."""
+"""Share of choices of the smaller of two amounts at the same time beyond which they are questioned."""
 REVERSED = -5.0
 """Standard errors by which choices go against what speaks for an option, beyond which they are questioned."""
 STRONG = 0.2
-"""Likewise the least correlation, so that a small tendency of many participants is not questioned."""
+"""Least correlation at which reversed choices are questioned, so that a small tendency of many participants is not."""
 MOST_MARKED = 0.1
 """Share of a column's numbers beyond which a positive one is no mark of missing values."""
 FAR = 100.0
@@ -49,7 +49,7 @@ FAR = 100.0
 THOUSAND = 50.0
 """Least factor between the medians of participants whose numbers seem to be in two units."""
 FACTORS = (7, 12, 24, 30, 60, 100, 365, 1000)
-"""Between units of time or money."""
+"""Factors between units of time or money."""
 STIMULUS_WORDS = {
     "type", "pair", "pairs", "stim", "stimulus", "stimuli", "cue", "cues", "context", "state", "setsize", "symbol",
     "symbols", "problem", "condition", "cond", "image", "card", "machine",
@@ -358,7 +358,7 @@ def check_unit_of_delays(
 
     Args:
         frame: Cells as they stand in the file.
-        name: Of the file.
+        name: Name of the file.
         columns: What its columns mean.
         notes: What was accepted is added to them.
     """
@@ -392,7 +392,7 @@ def check_units(
 
     Args:
         frame: Rows that count.
-        name: Of the file.
+        name: Name of the file.
         columns: What its columns mean.
         unread: Names of columns that are not read.
         notes: What was accepted is added to them.
@@ -492,7 +492,7 @@ def _only_they_say(frame: pd.DataFrame, column: str, odd: Sequence[str]) -> bool
 def rows_that_count(
     frame: pd.DataFrame, used: Sequence[str], response: str = ""
 ) -> dict[str, str | tuple[str, ...]]:
-    """What columns say in the rows that count (`AnswerColumns.where`), where they mark others as practice or of nobody.
+    """Find the cells of rows that count (`AnswerColumns.where`), where columns mark others as practice or of nobody.
 
     Nothing where the marked rows are the larger part, which may be a part of the study.
 
@@ -598,7 +598,7 @@ def check_practice(
 
     Args:
         frame: Rows that are read.
-        name: Of the file.
+        name: Name of the file.
         columns: What its columns mean.
         unread: Names of columns that are not read.
         notes: What was accepted is added to them.
@@ -630,7 +630,7 @@ def check_forced(frame: pd.DataFrame, name: str, columns: AnswerColumns, notes: 
 
     Args:
         frame: All rows, whether they are read or left out.
-        name: Of the file.
+        name: Name of the file.
         columns: What its columns mean.
         notes: What was accepted is added to them.
     """
@@ -684,7 +684,7 @@ def check_begins_anew(
 
     Args:
         frame: Rows that are read.
-        name: Of the file.
+        name: Name of the file.
         columns: What its columns mean.
         unread: Names of columns that are not read.
         notes: What was accepted is added to them.
@@ -1056,7 +1056,7 @@ def stimuli_at_places(
     """The columns that hold the same stimuli at changing places, from the left; empty without any.
 
     Args:
-        cells: Of a table.
+        cells: Cells of a table.
         participant: ``(n_rows,)`` number of the person.
         chosen: Cells of the response; stimuli that it names are none of places.
         used: Columns that are read as something else.
@@ -1190,7 +1190,7 @@ def _with_negative_losses(columns: AnswerColumns) -> str:
 
 
 def _dominated(trials: Sequence[Trials], dominance: Callable[[Stimuli], Array]) -> tuple[int, int]:
-    """How many choices are of a dominated option, and among how many."""
+    """Count the choices of a dominated option, and the choices in which one option dominates."""
     n_dominated = n_rows = 0
     for item in trials:
         side = np.sign(dominance(item.stimuli)[item.trial])
@@ -1250,7 +1250,7 @@ def _check_times(
 def _direction(
     trials: Sequence[Trials], in_favour: Callable[[Stimuli], Array]
 ) -> tuple[float, float]:
-    """How choices of the second option follow what speaks for it, within participants; and the standard error."""
+    """Measure how choices of the second option follow what favours it, within participants; with standard error."""
     products, n_rows = [], 0
     for item in trials:
         speaks = np.asarray(in_favour(item.stimuli), dtype=np.float64)[item.trial]

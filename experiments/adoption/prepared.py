@@ -275,7 +275,7 @@ class AlternativeRows:
 def alternative_rows(
     frame: pd.DataFrame, participant: str, response: str = ""
 ) -> AlternativeRows | None:
-    """Whether each row is one alternative: groups of rows of which exactly one was chosen. None where it is not so.
+    """Find rows that are one alternative each: groups of rows of which exactly one was chosen. Else None.
 
     Choices of which no row says anything were not made, and are no evidence.
 

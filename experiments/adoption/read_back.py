@@ -1,4 +1,4 @@
-"""How a file was read, in words: some of its responses, and the columns that are not read."""
+"""Account of how a file was read: some of its responses, and the columns that are not read."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ def read_back(
     """Three responses in words, for the user to see whether options, units and sides are right.
 
     Args:
-        trials: Of each experiment.
-        rows: Of each experiment the places of the rows of its responses.
-        cells: Of all rows.
+        trials: Trials of each experiment.
+        rows: Places in each experiment of the rows of its responses.
+        cells: Cells of all rows.
         columns: What they mean.
-        domain: Of the trials.
+        domain: Domain of the trials.
     """
     item, places = trials[0], rows[0]
     lines = [

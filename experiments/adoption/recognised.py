@@ -57,7 +57,7 @@ MORE_CODES = 1
 
 
 def recognised(table: TableSignature, layouts: Mapping[str, StimulusLayout]) -> dict[str, Reading]:
-    """What each kind of task reads the table as, for the kinds that fit its values."""
+    """Return how each kind of task reads the table, for the kinds that fit its values."""
     found: dict[str, Reading] = {}
     if len(table.columns) > MOST_COLUMNS:
         return found
@@ -95,7 +95,7 @@ def completed(table: TableSignature, reading: Reading) -> Reading:
 
 
 def _code_by_names(distinct: Sequence[str], stimulus: Mapping[str, Any]) -> dict[str, int]:
-    """Which cell is which of two options, where each has its words in the names of the columns of one option alone.
+    """Find which of two options each cell names, where its words occur in the column names of that option only.
 
     Other cells are left out, for their rows to be refused.
     """
@@ -301,7 +301,7 @@ def sides_of(stimulus: Mapping[str, Any]) -> tuple[str, str]:
 def code_by_sides(
     column: ColumnSignature, distinct: Sequence[str], sides: tuple[str, str]
 ) -> dict[str, int]:
-    """Which cell is which of two options, by the words of the options, in whole, in part or by their initials.
+    """Find which cell is which of two options, by the words of the options, in whole, in part or by their initials.
 
     Of a column that is called like one of the options, 1 or true is that option.
     """
@@ -346,7 +346,7 @@ def _is_initial(cell: str, word: str, other: str) -> bool:
 
 
 def accepts(column: ColumnSignature, distinct: Sequence[str]) -> dict[str, int]:
-    """Which cell takes an offer (1) and which leaves it (0), by words such as accept, play and pass; else nothing."""
+    """Find which cell takes an offer (1) or leaves it (0), by words such as accept, play and pass; else nothing."""
     words = {cell: set(words_of(cell)) for cell in distinct}
     code = {
         cell: int(bool(own & ACCEPT))

@@ -33,7 +33,7 @@ def question_reversed_people(
     Args:
         cells, columns, notes: See `check_cells`.
         participant: ``(n_rows,)`` number of the participant.
-        standard_errors: By how many standard errors some rows are above chance, given which rows these are.
+        standard_errors: Number of standard errors by which some rows are above chance, given which rows these are.
         words: What the responses do.
         ways: What a user can do, given the unread column, or an empty text without one.
     """

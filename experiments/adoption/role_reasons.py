@@ -1,4 +1,4 @@
-"""Why a column is read as it is: because of an option, its values, its name, or the columns that it is made from."""
+"""Reasons for the meaning of a column: an option, its values, its name, or the columns that it is made from."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OPTION, BY_VALUES, BY_NAME, MADE = "an option", "its values", "its name", "other
 
 
 def role_reasons(found: TableDescription, columns: Mapping[str, Any]) -> dict[str, str]:
-    """For each column that is read as something, what decided it.
+    """Find what decided the meaning of each column that has one.
 
     The values decide where the first rows are read alike with a neutral name for the column. Columns that the reader
     makes, as from a file with one row for each participant, come from other columns.
@@ -55,7 +55,7 @@ def role_reasons(found: TableDescription, columns: Mapping[str, Any]) -> dict[st
 def _roles(
     source: AnswerTable, found: TableDescription, columns: Mapping[str, Any]
 ) -> dict[str, str]:
-    """What each column of a table is read as; nothing where the table is refused."""
+    """Return what each column of a table is read as; empty where the table is refused."""
     try:
         described = describe_table(source, found.task).with_columns(columns)
     except TrialsError:

@@ -20,7 +20,7 @@ from lakatos.experiments.adoption.tables import by_distinct, numbers_of
 from lakatos.experiments.errors import TrialsError
 
 ADVICE = re.compile(r"; |\. (?=[A-Z])")
-"""Before what a user can do about a wrong cell."""
+"""Mark between what is wrong with a cell and what a user can do about it."""
 MOST_ADVISED_SHARE, MANY_ROWS = 0.2, 10
 """Share and number of rows that cannot be read from which on leaving them out is not advised: a meaning is missing."""
 MOST_BAD_SHARE = 0.5
@@ -29,7 +29,7 @@ MOST_CELLS_SHOWN = 3
 MOST_LOOKED_AT = 1_000
 """Wrong cells of which the different ones are shown."""
 MOST_REASONS = 5
-"""For which a file is refused, beyond which no more are looked for."""
+"""Most reasons for which a file is refused; no more are looked for."""
 
 
 class RowsWrongError(TrialsError):
@@ -39,8 +39,8 @@ class RowsWrongError(TrialsError):
         """Complain about rows.
 
         Args:
-            words: For people, where this ends the reading.
-            places: Of the rows in the table of `adopt`.
+            words: Words for people, where this ends the reading.
+            places: Places of the rows in the table of `adopt`.
             reason: What is wrong with them, in a few words.
             empty: Whether nothing stands in their cells, rather than something wrong.
         """

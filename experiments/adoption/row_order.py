@@ -40,7 +40,7 @@ def order_of_rows(
     person are not even in the order of blocks, nothing tells which came first.
 
     Args:
-        cells: Of one experiment.
+        cells: Cells of one experiment.
         columns: What they mean.
         participant: ``(n_rows,)`` number of the person.
         notes: What is assumed is added to them.

@@ -41,7 +41,7 @@ FIRST_PLACE = {"left", "l", "top", "upper", "up", "first"}
 SECOND_PLACE = {"right", "r", "bottom", "lower", "down", "second"}
 """Words in names of columns."""
 CLEARER = 2.0
-"""How much more clearly one meaning of responses follows what options offer than the other one."""
+"""Factor by which one meaning of responses follows what options offer more clearly than the other one."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ def side_columns(
     Args:
         frame: Rows of text cells.
         columns: What its columns mean.
-        labels: Of a domain's options.
+        labels: Labels of a domain's options.
     """
     found = []
     for name in map(str, frame.columns):
@@ -170,7 +170,7 @@ def _offered(frame: pd.DataFrame, stimulus: Mapping[str, Any]) -> NDArray[np.flo
 
 
 def _clearness(values: NDArray[np.float64], offered: NDArray[np.float64]) -> float:
-    """By how many standard errors choices follow what was offered: a multiple correlation, chance taken off."""
+    """Compute by how many standard errors choices follow what was offered: a multiple correlation, less chance."""
     known = np.isfinite(values) & np.isfinite(offered).all(axis=1)
     n_rows, n_columns = int(known.sum()), offered.shape[1]
     if not n_columns or n_rows <= n_columns + 1 or np.ptp(values[known]) == 0:

@@ -1,4 +1,4 @@
-"""What the values of columns say of their roles, whatever the columns are called.
+"""Signatures of columns: what their values show of their roles, whatever the columns are called.
 
 A *signature* is a property of values: a column counts up within each participant, lies below another one in every row,
 takes two values, is a function of others, or is followed by a repeated choice. Kinds of tasks recognise their files by
@@ -31,7 +31,7 @@ MOST_CELLS = 1_000_000
 NEARLY_ALL = 0.98
 """Share of rows in which a relation between columns holds; the others may be wrong cells."""
 FEWEST_ROWS = 4
-"""Of a participant."""
+"""Fewest rows of a participant."""
 MOST_CODES = 12
 """Different cells of a column of responses."""
 CLEAR = 4.0
@@ -481,14 +481,14 @@ def association(one: Array, other: Array) -> float:
 
 
 def dependence(response: ColumnSignature, columns: Sequence[Array]) -> float:
-    """How clearly a column of a few codes depends on numbers, in standard errors of the clearest relation."""
+    """Measure how clearly a column of a few codes depends on numbers, in standard errors of the clearest relation."""
     codes = range(len(response.distinct) if len(response.distinct) > 2 else 1)
     indicators = [(response.cells == response.distinct[k]).to_numpy(np.float64) for k in codes]
     return max((association(own, values) for own in indicators for values in columns), default=0.0)
 
 
 def stays_after_reward(choice: ColumnSignature, reward: Array, person: Places) -> float:
-    """By how many standard errors a choice is repeated more often after a high reward than after a low one.
+    """Compute by how many standard errors choices are repeated more often after high rewards than after low ones.
 
     A person's steps with one choice are compared among themselves (the statistic of Mantel and Haenszel, 1959), so that
     a number which only comes with a choice, such as an offer that is accepted, is no reward.

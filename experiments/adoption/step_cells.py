@@ -1,4 +1,4 @@
-"""What a file says about steps of a schedule: how many options there are, and the scale of their rewards."""
+"""Steps of a schedule in a file: how many options there are, and the scale of their rewards."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def scale_of_rewards(
 
 
 def number_of_options(columns: AnswerColumns, domain: Domain) -> int:
-    """How many options each trial or step has: as its domain says, or as the mapping says.
+    """Return the number of options of each trial or step: the domain's, or the mapping's.
 
     Raises:
         TrialsError: The mapping has to say it, and does not.

@@ -38,7 +38,7 @@ SCALE_WORDS: dict[str, dict[str, str]] = {
         "response_time": "part of the response",
     },
 }
-"""Likewise where answers are numbers, or a choice with its time; by the kind of the scale."""
+"""Descriptions of keys where responses are numbers, or a choice with its time; by the kind of the scale."""
 
 
 def study_text(
@@ -58,10 +58,10 @@ def study_text(
     """The text of a study file.
 
     Args:
-        name: Of the study.
+        name: Name of the study.
         question: What it asks.
-        domain: Of the trials.
-        file: With the answers, relative to the study file.
+        domain: Domain of the trials.
+        file: File with the responses, relative to the study file.
         columns: What its columns mean; a question mark is marked for somebody to fill in.
         theories: Published theories that are the first rivals.
         sealed_share: Share of trials that nobody looks at before the verdict.
@@ -110,12 +110,12 @@ def study_text(
 
 
 def mapping_text(columns: AnswerColumns, domain: Domain) -> str:
-    """What the columns of a file mean, as the section ``participants.columns`` of a study file."""
+    """Write the meanings of a file's columns as the section ``participants.columns`` of a study file."""
     return "\n".join(_column_lines(columns, domain)).strip() + "\n"
 
 
 def _column_lines(columns: AnswerColumns, domain: Domain) -> list[str]:
-    """What the columns mean, as sections of a study file; parts of trials that no column holds are comments."""
+    """Write the meanings of columns as sections of a study file; parts of trials without a column are comments."""
     value = columns.model_dump(exclude_defaults=True)
     stimulus = value.pop("stimulus", {})
     keys = ("responses", "where", "feedback", "missing", "recode")

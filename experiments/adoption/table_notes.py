@@ -55,13 +55,13 @@ from lakatos.traces.wording import in_a_list, plural
 VISITS = {"date", "datum", "fecha", "session", "sess", "visit", "wave", "day"}
 """Words in names of columns that say when a participant took part."""
 FEWEST_ANSWERS = 10
-"""Of a person whose answers are all the same, before that is odd."""
+"""Fewest responses of a participant who always responds alike, from which this is reported as odd."""
 
 
 def practice_in_words(
     frame: pd.DataFrame, where: Mapping[str, Any], stated: AnswerColumns
 ) -> list[str]:
-    """Which rows of practice or of nobody are left out without the user having said so."""
+    """List the rows of practice, or of no participant, that are excluded although the user did not state this."""
     lines = []
     for column, wanted in where.items():
         if column in stated.where:
@@ -111,7 +111,7 @@ def _visits(table: AnswerTable, mapping: AnswerColumns) -> tuple[str, list[str]]
 def again_in_words(
     table: AnswerTable, mapping: AnswerColumns, domain: Domain | None
 ) -> tuple[dict[str, Any], list[str]]:
-    """Where few participants took part twice: the part of the trials that says so, and what to say of it."""
+    """Find a few participants who took part twice: the part of the trials that shows it, and a note about it."""
     name, people = _visits(table, mapping)
     if not name:
         return {}, []
@@ -138,7 +138,7 @@ def again_in_words(
 
 
 def alternatives_in_words(changes: Mapping[str, Any], stated: AnswerColumns) -> tuple[str, ...]:
-    """With which options rows are read as alternatives, where the user did not say so."""
+    """State the options with which rows are read as alternatives, where the user did not state them."""
     if stated.alternative or "alternative" not in changes:
         return ()
     options = (
@@ -148,7 +148,7 @@ def alternatives_in_words(changes: Mapping[str, Any], stated: AnswerColumns) -> 
 
 
 def nameless_in_words(rows: AlternativeRows) -> str:
-    """What to do where each row is one alternative and no column names the alternatives."""
+    """State what to do where each row is one alternative and no column names the alternatives."""
     return (
         f"{rows.response} is 1 in exactly one row for each {rows.choice_set}, so that a row seems to be one "
         "alternative of a choice, and no column names the alternatives. Add one (first, second and so on within each "
@@ -168,7 +168,7 @@ def people_in_words(meanings: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def _places_in_words(table: AnswerTable, meanings: Mapping[str, str]) -> str:
-    """What to say where columns show the same stimuli at changing places; empty where none do."""
+    """State what to do where columns show the same stimuli at changing places; empty where none do."""
     frame = without_practice(table.frame)
     named = {meaning: name for name, meaning in meanings.items()}
     response, who = named.get("response", ""), named.get("participant", "")
@@ -188,7 +188,7 @@ def _places_in_words(table: AnswerTable, meanings: Mapping[str, str]) -> str:
 
 
 def _dated_in_words(table: TableSignature) -> str:
-    """What to do where texts in several columns say amounts and when each is paid; empty where they do not."""
+    """State what to do where texts in several columns give amounts and when each is paid; empty where they do not."""
     names = [
         item.name
         for item in table.columns.values()
@@ -251,7 +251,7 @@ def own_task_question(table: AnswerTable, meanings: Mapping[str, str], *, is_lon
 
 
 def doubts_of(reading: Reading, kinds: Sequence[str], own_task: str) -> tuple[str, ...]:
-    """What values leave open: which of several kinds of tasks, which of several columns, a kind that is not here."""
+    """State what values leave open: which kind of task, which of several columns, a kind that is not here."""
     doubts = list(reading.questions)
     if own_task and len(kinds) < 2:
         doubts.append(own_task)
@@ -264,7 +264,7 @@ def doubts_of(reading: Reading, kinds: Sequence[str], own_task: str) -> tuple[st
 def labels_in_words(
     source: AnswerTable, changes: Mapping[str, Any], stated: AnswerColumns
 ) -> list[str]:
-    """How words for the cells of a column, stored in the file, are read."""
+    """State how words for the cells of a column, stored in the file, are read."""
     lines = []
     for column, own in changes.get("recode", {}).items():
         if column not in stated.recode and column in source.labels:
@@ -302,7 +302,7 @@ def is_answered(line: str, stated: AnswerColumns) -> bool:
 
 
 def assumed_unit(source: AnswerTable, mapping: AnswerColumns, stated: AnswerColumns) -> list[str]:
-    """That delays are taken to be days, where neither names of columns nor cells nor the user say a unit."""
+    """State that delays are assumed to be days, where neither names of columns nor cells nor the user state a unit."""
     parts = mapping.stimulus | stated.stimulus
     if "delay_unit" in parts:
         return []
@@ -323,7 +323,7 @@ def assumed_unit(source: AnswerTable, mapping: AnswerColumns, stated: AnswerColu
 
 
 def assumed_chances(table: AnswerTable, mapping: AnswerColumns, reading: Reading) -> list[str]:
-    """That probabilities are taken for numbers that no column says, where nothing else says so."""
+    """State which probabilities are assumed, where neither a column nor the user states them."""
     assumed = [
         f"--column '{part}={json.dumps(value)}'"
         for part, value in mapping.stimulus.items()
@@ -391,7 +391,7 @@ def facts_of(
 
 
 def _repeated(table: AnswerTable, mapping: AnswerColumns) -> list[str]:
-    """How many different trials the rows show."""
+    """State how many different trials the rows show."""
     parts = {k: own for k, own in mapping.stimulus.items() if k not in (SIDE, "block_start")}
     named = {name for leaf in leaves_of(parts) for name in columns_in(str(leaf), table.frame)}
     shown = [name for name in table.columns if name in named]
@@ -406,7 +406,7 @@ def _repeated(table: AnswerTable, mapping: AnswerColumns) -> list[str]:
 def oddities(
     table: AnswerTable, mapping: AnswerColumns, columns: Sequence[ColumnSummary]
 ) -> list[str]:
-    """What should be looked at before anything is believed."""
+    """List what should be looked at before any result is believed."""
     frame = table.frame
     by_count: dict[int, list[str]] = {}
     for item in columns:
@@ -529,7 +529,7 @@ def beyond_the_grid(
     columns: Sequence[ColumnSummary],
     domain: Domain | None,
 ) -> list[str]:
-    """What the outcomes of a domain cannot show of the answers or of their times."""
+    """State what the outcomes of a domain cannot show of the responses or of their times."""
     scale = None if domain is None else scale_of(domain)
     if scale is None:
         return []

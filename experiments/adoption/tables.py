@@ -79,13 +79,13 @@ MISSING = {
     "1.#qnan", "-1.#qnan", "null", "#null!", "(null)", "undefined", ".",
     "na_character_", "na_integer_", "na_real_", "nat", "#value!", "#div/0!",
 }  # fmt: skip
-"""What programs write where there is no value, in letters of any case; and ``None``, as Python writes it."""
+"""Words that programs write where there is no value, in letters of any case; and ``None``, as Python writes it."""
 MISSING_CODE = re.compile(r"\.[a-z_]")
-"""What SAS and Stata write for their several kinds of missing values: a point and a letter."""
+"""Pattern of several kinds of missing values in SAS and Stata: a point and a letter."""
 MOST_NAMES = 12
 """Alternatives of a choice."""
 MISSING_AMONG_NUMBERS = {"none", "-", "--", "\u2013", "\u2014", "missing", "nil", "empty"}
-"""What people write there; it may be a word like others, except in a column whose other cells are numbers."""
+"""Words that people write there; each may be a word like others, except in a column whose other cells are numbers."""
 UNICODE_MINUS = re.compile(r"^\u2212(?=[\d.,])")
 NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)(e[+-]?\d+)?")
 WHOLE = re.compile(r"([+-]?\d+)\.0*")
@@ -98,7 +98,7 @@ PIECES = re.compile(r"[A-Za-z]+|\d+")
 """Words and numbers of which names of files such as ``03187_game`` and ``P1Flanker2`` consist."""
 MOST_PARTS = 6
 PEOPLE = "participants.tsv"
-"""What BIDS calls the file of participants' attributes."""
+"""Name in BIDS of the file of participants' attributes."""
 NUMBERS_OF_ROWS = re.compile(r"__index_level_\d+__")
 """Names that pandas gives to columns of an index that has none."""
 
@@ -108,19 +108,19 @@ class AnswerTable:
     """Rows of text cells, an empty cell being empty text."""
 
     name: str
-    """Of the file or folder."""
+    """Name of the file or folder."""
     frame: pd.DataFrame
     """Columns of text; the index is the number of each row as a spreadsheet shows it, the header being row 1."""
     notes: tuple[str, ...] = ()
-    """What had to be assumed in reading it."""
+    """Assumptions made in reading it."""
     marked: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """For each column the words in its cells that were taken as empty, such as NA."""
+    """Words that were read as empty, such as NA, by column."""
     grouped: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """For each column whose numbers may be thousands, or have three decimals as they are read, some of its cells."""
+    """Some of the cells of columns whose numbers may be thousands, or have three decimals as they are read."""
     questions: Mapping[str, str] = field(default_factory=dict)
-    """What a questionnaire asked, by column."""
+    """Questions of a questionnaire, by column."""
     labels: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    """For each column what a file of SPSS says that its values are, by cell."""
+    """Labels that a file of SPSS gives to values, by column and by cell."""
     made: tuple[str, ...] = ()
     """Columns that the reader made, which number the lists of rows in a file."""
 
@@ -172,7 +172,7 @@ def read_cells(path: Path) -> AnswerTable:
 
 
 def _read_file(path: Path, readers: Mapping[str, Callable[[Path], AnswerTable]]) -> AnswerTable:
-    """What one of the readers, by the end of the file's name, makes of a file that does not change meanwhile."""
+    """Read a file that does not change meanwhile with the reader for the end of its name."""
     if not path.is_file():
         raise TrialsError(f"there is no file {path}; name a file of answers, or a folder of them.")
     begun = path.stat()
@@ -809,7 +809,7 @@ def _read_r(path: Path) -> AnswerTable:
 PACKINGS: dict[bytes, Callable[..., Any]] = {
     b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\0": lzma.open,
 }  # fmt: skip
-"""What opens a packed file, by its first bytes."""
+"""Functions that open a packed file, by its first bytes."""
 
 
 def _n_bytes_unpacked(path: Path) -> int:
@@ -897,7 +897,7 @@ def _read_folder(path: Path) -> AnswerTable:
 
 
 def _said_by_names(stems: Sequence[str]) -> list[dict[str, str]]:
-    """What names of files say, for each of them: values of keys that most of them have; or a participant and a part.
+    """Read names of files: values of keys that most of them have; or a participant and a part.
 
     ``03187_game`` and ``03187_tutorial``, or ``P1Flanker1`` and ``P1Flanker2``, are parts of what one participant did,
     where others have the same parts.
@@ -1030,4 +1030,4 @@ READERS: dict[str, Callable[[Path], AnswerTable]] = {
     ".jsonl": _read_json_lines, ".ndjson": _read_json_lines, ".json": _read_json,
     ".sav": _read_labelled, ".dta": _read_labelled, ".rds": _read_r, ".rdata": _read_r,
 }  # fmt: skip
-"""By the end of a file's name."""
+"""Readers by the end of a file's name."""

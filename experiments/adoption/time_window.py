@@ -1,4 +1,4 @@
-"""Between which times responses of a file count: as a mapping says, or by a rule from the times themselves."""
+"""Window of response times in which responses count: stated by a mapping, or found by a rule from the times."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ from lakatos.experiments.task import Domain
 from lakatos.traces.wording import plural
 
 DEVIATIONS = 3.0
-"""Of log times from their median, beyond which responses do not count where the window is found from data."""
+"""Deviations of log times from their median, beyond which responses do not count where the window is found from
+data."""
 TO_DEVIATION = 1.4826
-"""By which the median absolute deviation of a normal is smaller than its standard deviation."""
+"""Standard deviation of a normal distribution relative to its median absolute deviation."""
 MOST_MS = 20.0
 """Median of a participant's times from which on they are in ms, where units differ."""
 

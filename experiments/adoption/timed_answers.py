@@ -20,7 +20,7 @@ RIGHT = ("1", "1.0", "true", "correct", "right", "yes", "hit")
 WRONG = ("0", "0.0", "-1", "-1.0", "false", "incorrect", "wrong", "error", "no", "miss")
 """Cells that say whether an answer was right."""
 KEY_ROWS = ("1234567890", "qwertyuiop", "asdfghjkl;", "zxcvbnm,./")
-"""Of a keyboard, from the left; keys of a row below lie a little further to the right."""
+"""Rows of a keyboard, from the left; keys of a row below lie a little further to the right."""
 KEY_PLACES = {
     key: place + 0.3 * row for row, keys in enumerate(KEY_ROWS) for place, key in enumerate(keys)
 } | {"left": 0.0, "arrowleft": 0.0, "down": 1.0, "arrowdown": 1.0, "right": 2.0, "arrowright": 2.0}
@@ -65,7 +65,7 @@ def guessed_correctness(distinct: set[str], name: str) -> dict[str, int]:
 
     Args:
         said: The cells.
-        name: Of their column; where it speaks of errors, yes means wrong.
+        name: Name of their column; where it speaks of errors, yes means wrong.
     """
     tells_errors = bool(ERRORS & set(words_of(name)))
     others = distinct - {*RIGHT, *WRONG}
@@ -143,7 +143,7 @@ def with_answer_code(
 
 
 def _signed_key(cells: RowCells, columns: AnswerColumns, distinct: Sequence[str]) -> str:
-    """How to take the sign of a column for the right one of two words, the column that says it best; else nothing."""
+    """State how to take the sign of a column for the right one of two words; else empty."""
     if len(distinct) != 2 or any(
         NUMBER.fullmatch(cell) or cell in {*RIGHT, *WRONG} for cell in distinct
     ):

@@ -73,7 +73,7 @@ def numbered_patterns(frame: pd.DataFrame, questions: Mapping[str, str]) -> str:
 
 
 def offers_of(frame: pd.DataFrame, questions: Mapping[str, str]) -> dict[str, str]:
-    """What each column's question offered, two amounts and when each is paid: as questions, or else answers, say.
+    """Read what each column's question offered, two amounts and when each is paid, from questions or responses.
 
     Answers such as ``$54 today`` and ``$55 in 117 days`` repeat what was offered, the sooner option first here.
     """
@@ -182,7 +182,7 @@ def _offered(questions: Sequence[str], n_rows: int) -> dict[str, np.ndarray]:
 
 
 def wide_in_words(frame: pd.DataFrame, wide: str) -> str:
-    """How columns are read as rows, for the user to check."""
+    """State how columns are read as rows, for the user to check."""
     patterns = wide.split(",")
     numbers = sorted(_numbered(frame.columns, patterns[0]))
     shown = " and ".join(patterns[:4]) + (" and others" if len(patterns) > 4 else "")
@@ -227,7 +227,7 @@ def numbered_items(frame: pd.DataFrame, participant: str) -> str:
 
 
 def items_in_words(stem: str) -> str:
-    """What to say of columns that number questions, given their name without its number."""
+    """State what to do with columns that number questions, given their name without its number."""
     return (
         f"a row is a participant, and columns {stem}1 and so on seem to hold one response each, while nothing says "
         f"what each offered: write a file with a row for each column (item) and columns of what it offers, and say "

@@ -32,10 +32,10 @@ SAVE = "Save the sheet of responses as CSV, and name that"
 
 @dataclass(frozen=True)
 class SheetXml:
-    """What the text of a sheet of Excel shows before it is read."""
+    """Facts that the text of a sheet of Excel shows before it is read."""
 
     n_cells: int
-    """Of the rectangle from the first cell of the sheet to its last one."""
+    """Cells of the rectangle from the first cell of the sheet to its last one."""
     last: str
     """The last row and column, such as ``XFD1048576``."""
     has_no_value: bool
@@ -140,7 +140,7 @@ def _check_size(path: Path, name: str, sheet: SheetXml | None) -> None:
 
 
 def _checked(path: Path, name: str, sheet: SheetXml | None) -> list[str]:
-    """What to say of the cells of the sheet that is read.
+    """State what is to be noted of the cells of the sheet that is read.
 
     Raises:
         TrialsError: It has formulas without values, or merged cells.

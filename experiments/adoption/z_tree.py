@@ -25,7 +25,7 @@ def read_z_tree(name: object, lines: Iterable[str]) -> tuple[pd.DataFrame, list[
     """The rows of the tables of subjects, with what the tables of globals say of their period.
 
     Args:
-        name: Of the file.
+        name: Name of the file.
         lines: Its lines, the first of which is line 1.
 
     Raises:

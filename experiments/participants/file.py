@@ -78,7 +78,7 @@ class FileParticipants(NewParticipants):
         """Make a source that waits for answers collected elsewhere.
 
         Args:
-            folder: Of the run; the trials to ask are written there, in ``asked``.
+            folder: Folder of the run; the trials to present are written there, in ``asked``.
             domain: Makes the stimuli that people can be asked.
             settings: Describe the design space to the domain.
         """
@@ -143,12 +143,12 @@ def stimulus_columns(stimuli: Stimuli) -> dict[str, np.ndarray[Any, Any]]:
 def read_answers(
     table: AnswerTable, designs: Mapping[str, Design], domain: Domain, name_of: Callable[[str], str]
 ) -> list[PersonAnswers]:
-    """What each person did, checked against the designs of the experiments that are open.
+    """Read each person's responses, checked against the designs of the experiments that are open.
 
     Args:
         table: As `read_cells` reads it.
-        designs: By name of experiment.
-        domain: Of the task.
+        designs: Designs by name of the experiment.
+        domain: Domain of the task.
         name_of: A person's identifier in the file to a pseudonym.
 
     Raises:
@@ -418,7 +418,7 @@ def _trial(table: AnswerTable, number: int, row: Mapping[str, Any], design: Desi
 def _press(
     table: AnswerTable, number: int, row: Mapping[str, Any], trial: int, n_keys: int
 ) -> TimedPress:
-    """What was measured in a trial, where a response is a key with its time; without a key nothing was pressed."""
+    """Read the key and its time in a trial; without a key nothing was pressed."""
     time = row.get("response_time_ms", "")
     if row["key"] == "":
         return TimedPress(

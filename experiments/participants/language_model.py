@@ -84,7 +84,7 @@ Ask = Callable[[ModelRequest, Mapping[str, int | str]], Awaitable[RecordedCall]]
 
 
 class AskingSettings(FrozenPart):
-    """How a model is asked."""
+    """Settings by which a model responds to trials."""
 
     sampling: TokenSampling = TokenSampling(temperature=1.0, max_tokens=256)
     context_tokens: int = CONTEXT_TOKENS
@@ -104,7 +104,7 @@ class UnansweredTrial:
 
 @dataclass(frozen=True)
 class ModelSession:
-    """What a model did as one simulated person."""
+    """Behaviour of a model as one simulated person."""
 
     place: int
     """Number of the session in the experiment, from 0."""
@@ -158,7 +158,7 @@ class LanguageModelParticipants(NewParticipants):
         Args:
             domain: Makes the stimuli that can be asked.
             settings: Describe the design space to the domain.
-            seed: Of the campaign; with the recruitment and a person's place it decides the order of trials and the
+            seed: Seed of the campaign; with the recruitment and a person's place it decides the order of trials and the
                 seeds of the calls.
             page: How many attention checks there are, attempts at the comprehension check, and the language.
             texts: The study's own sentences by language; see `experiments.participants.web.texts.texts_for`.
@@ -214,7 +214,7 @@ class LanguageModelParticipants(NewParticipants):
         return Recruitment(key, design.name, design.n_participants)
 
     def shown(self, recruitment: Recruitment) -> dict[str, Any]:
-        """What everybody in an experiment reads beside the trials, for the records."""
+        """Return what everybody in an experiment reads beside the trials, for the records."""
         texts = public_texts(recruited_in(self._experiments, recruitment), self.page.language)
         parts = {
             name: texts[name] for name in ("instructions", "comprehension", "questions", "task")
@@ -266,7 +266,7 @@ async def hold_session(
 
     Args:
         experiment: What is asked.
-        place: Of the person; with the experiment it decides the order of trials and all seeds.
+        place: Place of the person; with the experiment it decides the order of trials and all seeds.
         persona: Whom the model is told to be; empty for nobody in particular.
         ask: Makes the calls, the same answer for the same place whenever it is asked.
         manner: How the model is asked.
@@ -383,7 +383,7 @@ class _PersonTalk:
     async def ask(
         self, page: str, answer_type: type[BaseModel], *, opening: bool = False
     ) -> dict[str, str] | Reason | Outcome:
-        """What the model says to a page, or why there is nothing that can be read.
+        """Return the model's answer to a page, or the reason why there is nothing that can be read.
 
         Args:
             page: What it reads.
@@ -445,11 +445,11 @@ def page_of(
     """One step as text: what followed the answer before, the words of the drawing, the question, the options.
 
     Args:
-        experiment: That the step belongs to.
+        experiment: Experiment that the step belongs to.
         step: A trial or an attention check.
-        number: Of the step, from 1.
+        number: Number of the step, from 1.
         feedback: What followed the latest answer to a trial; nothing before the first.
-        texts: In the language that is shown.
+        texts: Texts in the language that is shown.
     """
     labels = _labels(experiment, texts)
     free = [
@@ -489,7 +489,7 @@ def words_in_order(picture: str, labels: Sequence[str]) -> str:
 
     Args:
         picture: HTML of `experiments.task.Domain.picture`.
-        labels: Of the options, in order. Where the drawing has as many columns as there are options, they are theirs.
+        labels: Labels of the options. Where the drawing has as many columns as there are options, they are theirs.
     """
     reader = _DrawingReader()
     reader.feed(picture)

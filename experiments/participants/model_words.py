@@ -1,4 +1,4 @@
-"""What is said of a language model that answers in place of people, and which settings of the page concern it."""
+"""Words about a language model that responds in place of people, and the settings of the page that concern it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ MISSING: Final = (
     "If the language model refuses, or its response cannot be read in two attempts, the response is missing. Missing "
     "responses are recorded with the reason, left out, and not imputed."
 )
-"""What becomes of them, for the preregistration."""
+"""Treatment of missing responses, for the preregistration."""
 MISSING_IN_SCHEDULE: Final = (
     "A session ends at its first missing response, because later steps depend on it."
 )
@@ -21,7 +21,7 @@ TIME_RULES: Final = frozenset(
 
 
 def words_of_missing_answers(model: str, *, sequential: bool) -> tuple[str, ...]:
-    """What becomes of responses that a language model does not give, for the preregistration.
+    """State what becomes of responses that a language model does not give, for the preregistration.
 
     Args:
         model: Name in the study; empty where people answer, of whom nothing is said.

@@ -77,7 +77,7 @@ class CallerDue:
 
 
 Collected = Batch | Waiting | CallerDue
-"""What a source returns when its responses are collected."""
+"""Result of a source when its responses are collected."""
 
 
 class ParticipantSource(ABC):

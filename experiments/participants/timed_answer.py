@@ -19,7 +19,7 @@ from lakatos.experiments.task import Domain, Stimuli
 
 Array = NDArray[Any]
 OffGrid = Literal["left_out", "nearest_bin"]
-"""What becomes of a response that is faster than the grid's first bin or slower than its last one."""
+"""Treatment of a response that is faster than the grid's first bin or slower than its last one."""
 RIGHT, WRONG = 0, 1
 """Places of the options of such a task's scale."""
 
@@ -60,7 +60,7 @@ def timed_task(domain: Domain) -> TimedTask | None:
 
 @dataclass(frozen=True)
 class TimedPress:
-    """What was measured in one trial."""
+    """Measurements of one trial."""
 
     trial: int
     """Row of the stimuli."""
@@ -80,8 +80,8 @@ def outcome_of(
     """The outcome that a response is, or why it is none.
 
     Args:
-        task: Whose grid it is.
-        stimuli: Of the design.
+        task: Task whose grid it is.
+        stimuli: Stimuli of the design.
         press: What was measured.
         off_grid: What becomes of times that no bin has.
     """
@@ -101,7 +101,7 @@ def outcome_of(
 def timed_columns(
     task: TimedTask, stimuli: Stimuli, presses: Sequence[TimedPress], off_grid: OffGrid
 ) -> dict[str, Any]:
-    """What a person did, as arguments of `PersonAnswers`: responses that are outcomes, and why others are left out."""
+    """Convert presses to arguments of `PersonAnswers`: responses that are outcomes, and why others are excluded."""
     found = [outcome_of(task, stimuli, press, off_grid) for press in presses]
     kept = [
         (press, outcome)
@@ -137,8 +137,8 @@ def draw_presses(
     """Keys and times that are given outcomes: a time anywhere in the bin, and any of the wrong keys.
 
     Args:
-        task: Whose grid it is.
-        stimuli: Of which ``rows`` are rows.
+        task: Task whose grid it is.
+        stimuli: Stimuli that ``rows`` are rows of.
         rows: Trials, in any shape.
         outcomes: One for each.
         rng: Decides.
@@ -156,10 +156,10 @@ def draw_presses(
 
 
 CLOCKS_DIFFER_MS: Final = 100.0
-"""By which a browser's clock and the server's interval may differ before they are said to disagree."""
+"""Largest difference between a browser's clock and the server's interval before they count as disagreeing."""
 
 
 def n_choices(domain: Domain, stimuli: Stimuli) -> int:
-    """Among how many options people choose: keys, where responses are keys with their times."""
+    """Return the number of options that participants choose among: keys, where responses are keys with their times."""
     task = timed_task(domain)
     return domain.n_options(stimuli) if task is None else task.n_keys(stimuli)

@@ -1,4 +1,4 @@
-"""What an experiment is to decide between: rivals that can be asked, and which pairs of them are open."""
+"""Question of an experiment: rivals that can be compared, and which pairs of them are open."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class DesignRivals(Protocol):
 
 @dataclass(frozen=True)
 class DesignQuestion:
-    """What an experiment is to decide, of which task, and what it may cost."""
+    """Purpose of an experiment, its task, and what it may cost."""
 
     domain: Domain
     space: Mapping[str, Any]

@@ -1,4 +1,4 @@
-"""Which trials of an offer to ask: by what they are expected to add, and some by lot."""
+"""Selection of trials from an offer: by their expected gain, and some at random."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class ChosenTrials:
 
     stimuli: Stimuli
     information: tuple[float, ...]
-    """What each was expected to add, in nats; NaN for trials drawn at random."""
+    """Expected gain of each trial, in nats; NaN for trials drawn at random."""
     random: tuple[int, ...]
     """Places of the trials drawn at random."""
 

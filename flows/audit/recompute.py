@@ -376,7 +376,7 @@ def difference(
         recorded: What is recorded.
         again: What was computed again.
         value_of: What an artifact holds: artifacts of other names may hold nearly the same numbers.
-        place: Of both, in a larger value.
+        place: Place of both in a larger value.
         tolerance: Largest difference of two numbers that counts as none.
     """
     where = place or "it"
@@ -457,7 +457,7 @@ _BY_KIND: tuple[tuple[Any, Callable[[Any, Any, str, float], str | _Parts]], ...]
     (list | tuple, _of_sequences),
     (float | int, _of_numbers),
 )
-"""How two values of a kind are compared: what differs, or the parts that are compared in turn."""
+"""Functions that compare two values of a kind: they return what differs, or parts to compare in turn."""
 
 
 def _few(names: set[str]) -> str:
@@ -501,7 +501,7 @@ def walk_again(
 
     Args:
         trace: Open for reading.
-        wanted: Which steps are computed again; those that took none of their own always are.
+        wanted: Steps that are computed again; those that took none of their own always are.
         data: Folder of the published data sets, where the study needs one.
         n_workers: Theories that run at the same time.
     """
@@ -546,7 +546,7 @@ def walk_again(
 
 
 def code_of(trace: Trace) -> str:
-    """How to get the code that can compute a run again: that which began it."""
+    """Explain how to get the code that can compute a run again: that which began it."""
     first = next(iter(trace.journal.events()))
     version = first.body.get("versions", {}).get("lakatos", "unknown")
     return (

@@ -228,13 +228,13 @@ def branch(
 
     Args:
         origin: Folder of the run; only read.
-        folder: Of the branch; must not hold a run yet.
+        folder: Folder of the branch; must not hold a run yet.
         at: A record of the origin, see `find_record`.
         edit: What is changed in it; None for a replay without a change.
-        seed: Of all steps that follow; the origin's own by default, with which an unchanged branch repeats the origin.
+        seed: Seed of all later steps; the origin's by default, with which an unchanged branch repeats the origin.
         effects: Kept for whoever carries it on: ``recorded`` or ``live``.
         after: Whether the record itself stands in the branch; where it does not, its step is taken anew.
-        types: Which class reads which kind of record.
+        types: Class that reads each kind of record.
 
     Raises:
         RunMissingError: The origin is no run.

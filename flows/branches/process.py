@@ -1,4 +1,4 @@
-"""How a run was conducted: rules over its trace, each of which is decided by the records alone.
+"""Evaluation of the conduct of a run: rules over its trace, each of which is decided by the records alone.
 
 What models say is held against what they were shown: the data between the marks of their own request. Four kinds of
 invention are counted apart, as `language_models.quotes` tells them: a call that was not made, arguments that a call was
@@ -115,7 +115,7 @@ class RunCosts:
     """People who were asked, as preregistered."""
     responses: int
     seconds: float
-    """Between the first and the last event, waiting included."""
+    """Seconds between the first and the last event, waiting included."""
     n_accepted: int
     """Theories that entered the pool after the first ones."""
     n_candidates: int
@@ -132,7 +132,7 @@ class RunCosts:
 
 @dataclass(frozen=True, repr=False)
 class ProcessEvaluation(Result):
-    """How a run was conducted."""
+    """Conduct of a run."""
 
     run: str
     rules: tuple[ProcessRule, ...]
@@ -205,7 +205,7 @@ def evaluate(folder: RunFolder) -> ProcessEvaluation:
     """Apply every rule to a run.
 
     Args:
-        folder: Of the run, which may still be going on.
+        folder: Folder of the run, which may still be going on.
 
     Raises:
         RunMissingError: There is no run, or nothing of it is recorded yet.
@@ -442,7 +442,7 @@ def _unsupported(results: _TraceResults, statements: Sequence[_ModelStatement]) 
 
 
 def _rests_of(results: _TraceResults) -> Iterator[str | None]:
-    """For every verdict and admission, the evidence that the journal lacks; None if it lacks none."""
+    """Yield the evidence that the journal lacks for each verdict and admission; None if it lacks none."""
     for kind, evidence in _EVIDENCE_OF:
         for event, _ in results.of(kind):
             known = [digest for digest in event.inputs if digest in results.by_digest]

@@ -106,7 +106,7 @@ class ComparedEdit:
     p_value: float
     """Fisher's exact test, two-sided."""
     adjusted: float
-    """After Holm, over all changes asked about."""
+    """p value after Holm's correction, over all changes compared."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -169,13 +169,13 @@ def rewind(
     """Branch a run at a record, once for each change and repeat and oftener without a change, and compare.
 
     Args:
-        folder: Of the run; only read.
+        folder: Folder of the run; only read.
         at: A record, by number or beginning of its digest.
         edits: Hypotheses, one changed field each.
         repeats: Replays of each hypothesis; the baseline, which all share, has more (see `baseline_repeats`).
         outcome: A name in `OUTCOMES`.
         effects: Whether outside effects are as recorded wherever the same was asked, or all asked anew.
-        branches: Where the branches go; ``branches`` in the run's folder by default. One that is there is carried on.
+        branches: Folder of the branches; ``branches`` in the run's folder by default. One that is there is carried on.
         data: Folder of the published data sets, for archival studies.
         n_workers: Theories that run at the same time.
         progress: Told what goes on.
@@ -335,7 +335,7 @@ class _AbsentPeople(ParticipantSource):
         self._source, self._asked = source, asked
 
     def offers(self, rng: np.random.Generator, n_most: int) -> Sequence[StimulusOffer]:
-        """What could have been asked."""
+        """Return the trials that could have been presented."""
         return self._source.offers(rng, n_most)
 
     def recruit(self, preregistration: Preregistration, design: Design, key: Digest) -> Recruitment:

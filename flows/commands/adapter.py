@@ -164,7 +164,7 @@ def _runs_named(given: Mapping[str, Any]) -> Iterator[Path]:
 
 
 def in_present_words(args: Sequence[str], options: Sequence[str]) -> list[str]:
-    """What was typed, with former names of options replaced; each is named on the standard error.
+    """Replace former names of options in what was typed; each is named on the standard error.
 
     Args:
         args: Words of the command line, without the command.
@@ -264,7 +264,7 @@ def _outermost(hint: Any) -> Any:
 def _typed(
     parameter: inspect.Parameter, hint: Any, text: str
 ) -> tuple[list[inspect.Parameter], Reader] | None:
-    """What is typed for a parameter, and how its value is read from that; None where only Python can give it."""
+    """Return what is typed for a parameter, and how its value is read; None where only Python can give it."""
     hint = _outermost(hint)
     marks = get_args(hint)[1:] if get_origin(hint) is Annotated else ()
     name, default = parameter.name, parameter.default
@@ -313,7 +313,7 @@ def _is_first(hint: Any) -> bool:
 def _declared(
     name: str, mark: Argument, text: str, positional: bool, default: Any
 ) -> ParameterInfo:
-    """How Typer declares an argument or option."""
+    """Declare an argument or option for Typer."""
     more: dict[str, Any] = {
         "help": escape(text) if text else mark.help,
         "metavar": mark.metavar or (FIELD_WORDS.get(name) if positional else None),

@@ -103,7 +103,7 @@ def _print_new(console: Console, made: NewStudy) -> None:
 
 
 def _what_next(file: Path, options: str, domain: str) -> str:
-    """Whose trials a file seems to hold, and the command that writes a study for it."""
+    """State which kind of task a file seems to hold, and the command that writes a study for it."""
     from lakatos.domains import DOMAINS
     from lakatos.experiments.adoption.layouts import layout_of, names_with_layouts
 

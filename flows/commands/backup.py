@@ -59,7 +59,7 @@ def restore_runs(archive: Path, *, runs: Path, check: bool = True) -> Sentences:
 
 
 def _size(made: BackupContents) -> str:
-    """How much an archive holds."""
+    """State how much an archive holds."""
     runs, files = plural(len(made.runs), "run"), plural(made.n_files, "file")
     return f"{runs}, {files}, {made.n_bytes / 2**20:.1f} MiB"
 

@@ -21,7 +21,7 @@ from lakatos.flows.run.places import find_run
 from lakatos.traces.wording import plural
 
 OWN_ADDRESS = "http://127.0.0.1:8000"
-"""Where `lakatos collect` serves the page unless another port is named."""
+"""Address at which `lakatos collect` serves the page unless another port is named."""
 
 
 def serve(
@@ -198,7 +198,7 @@ def _print_links(console: Console, links: dict[str, str]) -> None:
 
 
 PROLIFIC = "PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}"
-"""What Prolific puts in place of these words is the identifier of a person, a study and a submission."""
+"""Words in place of which Prolific puts the identifier of a person, a study and a submission."""
 
 
 def collect(
@@ -249,7 +249,7 @@ def collect(
 
 
 def study_address(public_url: str) -> str:
-    """Where people take part: ``/study/`` of a server of one run, or the address of a run on one of several."""
+    """Return the address of a study: ``/study/`` of a server of one run, or the address of a run on one of several."""
     whole = public_url.rstrip("/")
     return f"{whole}/" if "/study/" in whole else f"{whole}/study/"
 

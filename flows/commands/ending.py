@@ -1,4 +1,4 @@
-"""How a command ends: its exit status, and one line for an error that a user can mend."""
+"""End of a command: its exit status, and one line for an error that a user can mend."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ class LazyGroup(TyperGroup):
     """Commands of one word, each imported when it is run."""
 
     noun: Noun
-    """What the group holds."""
+    """Noun whose commands the group holds."""
 
     def __init__(self, *, commands: Any = None, **settings: Any) -> None:
         """Mount the commands of the noun, then those that were added by hand."""

@@ -88,7 +88,7 @@ def memory_show(lesson: str, *, runs: RunsFolder = Path("runs")) -> Iterator[Sho
 
 
 def _content_lines(item: Any) -> Iterator[str]:
-    """What a plan or a theory that won says beside its text."""
+    """Yield what a plan or a theory that won states beside its text."""
     if item.kind == "plan":
         yield f"study: {escape(item.study)}\nsignature: {canonical_form(item.steps).digest}"
     if item.kind == "theory_won":
@@ -106,7 +106,7 @@ def _evidence_lines(item: Any) -> Iterator[str]:
 
 
 def _standing_lines(library: Library, lesson: Digest) -> Iterator[str]:
-    """Whether a lesson is doubted or contradicted."""
+    """Yield whether a lesson is doubted or contradicted."""
     if lesson in library.doubtful(lambda digest: True):
         yield "[yellow]unverified[/yellow]: what it rested on was displaced or withdrawn"
     for pair in library.contradictions():

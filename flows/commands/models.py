@@ -367,7 +367,7 @@ def _printer() -> Any:
 
 @contextmanager
 def _asked_to_stop() -> Iterator[None]:
-    """Within, SIGTERM and SIGHUP stop as Ctrl-C does, so that no server is left behind."""
+    """Let SIGTERM and SIGHUP stop as Ctrl-C does, so that no server is left behind."""
     numbers = ending_signals()
     before = {number: signal.signal(number, signal.default_int_handler) for number in numbers}
     try:

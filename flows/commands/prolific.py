@@ -283,7 +283,7 @@ def _at_work(
 def _bonuses(
     path: Path | None, folder: Path, planned: RecruitmentPlan
 ) -> Callable[[SubmissionEntry], Money | None]:
-    """What each person earned, from a file that names people by their pseudonym.
+    """Return each person's bonus, from a file that names people by their pseudonym.
 
     Raises:
         StudyError: A line of the file cannot be used; nothing is paid then.

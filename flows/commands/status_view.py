@@ -1,4 +1,4 @@
-"""What `lakatos status` prints; nothing is loaded here that a look at a finished run does not need."""
+"""Text that `lakatos status` prints; nothing is loaded here that a look at a finished run does not need."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def _as_json(folder: Path) -> dict[str, Any]:
 
 
 def _in_full(folder: Path) -> Iterator[Shown]:
-    """How far a run is, what a pass does, who takes part, and how its theories stand."""
+    """Yield how far a run is, what a pass does, who takes part, and how its theories stand."""
     summary = _summary(folder)
     yield from _line(folder, summary)
     yield from _pass(folder)
@@ -107,7 +107,7 @@ def _in_full(folder: Path) -> Iterator[Shown]:
 
 
 def _summary(folder: Path) -> RunSummary:
-    """What is kept beside the run, or else what its whole state tells, which takes seconds to load."""
+    """Return the summary kept beside the run, or else that of its whole state, which takes seconds to load."""
     kept = read_summary(folder)
     if kept is not None:
         return kept
@@ -142,7 +142,7 @@ def _briefly(folder: Path, summary: RunSummary) -> Table:
 
 
 def _pass(folder: Path) -> Iterator[Shown]:
-    """What a pass does now, or that the last one ended before it was done."""
+    """Yield what a pass does now, or that the last one ended before it was done."""
     found, moment = look(folder), read_now(folder)
     doing = f": {escape(moment.words)}" if moment and moment.words else ""
     if is_written(folder):
@@ -158,7 +158,7 @@ def _pass(folder: Path) -> Iterator[Shown]:
 
 
 def _people(folder: Path, summary: RunSummary) -> Iterator[Shown]:
-    """Who has taken part, of a run whose participants respond one by one."""
+    """List the participants of a run whose participants respond one by one."""
     if not summary.one_by_one:
         return
     found = taking_part(folder)
@@ -171,7 +171,7 @@ def _people(folder: Path, summary: RunSummary) -> Iterator[Shown]:
 
 
 def _due(folder: Path, summary: RunSummary) -> Iterator[Shown]:
-    """What people are owed who are past a limit, which depends on the clock."""
+    """Yield what is owed to people who are past a limit, which depends on the clock."""
     if not summary.one_by_one:
         return
     from lakatos.flows.operations.people import holdings

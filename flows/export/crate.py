@@ -49,7 +49,7 @@ def write_crate(folder: Path, out: Path, *, author: str = "", licence: str = "")
     """Write a run as a folder with an RO-Crate's metadata.
 
     Args:
-        folder: Of the run.
+        folder: Folder of the run.
         out: Folder to write, which must not hold a crate of something else.
         author: Name of whoever is responsible; an ORCID may stand in front of it.
         licence: Address of a licence.

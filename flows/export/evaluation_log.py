@@ -250,7 +250,7 @@ def _sample(
 def _judged(
     record: LanguageModelCalled, answered: RoleAnswered | None, tried: SuccessorTried | None
 ) -> tuple[bool, str]:
-    """Whether an answer passed what it was held against, and the reason where it did not."""
+    """Return whether an answer passed its check, and the reason where it did not."""
     if record.outcome != "answered":
         return False, record.outcome
     if answered is not None and answered.outcome != "answered":

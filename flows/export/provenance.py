@@ -90,7 +90,7 @@ def _derive(
 def _associate(
     document: dict[str, Any], chosen: ExportSelection, event: Event, activity: str
 ) -> None:
-    """Who carried a step out, and to whom its result is due."""
+    """Associate a step with those who carried it out and to whom its result is due."""
     record, entity = chosen.record(event), f"lakatos:record-{event.record_digest}"
     agents = [LABORATORY]
     if isinstance(record, LanguageModelCalled):

@@ -49,11 +49,11 @@ def send_spans(
     """Send a run's steps to a collector.
 
     Args:
-        folder: Of the run.
-        endpoint: Of the collector, for example ``http://127.0.0.1:4318``; ``/v1/traces`` is added where it is missing.
+        folder: Folder of the run.
+        endpoint: Collector, such as ``http://127.0.0.1:4318``; ``/v1/traces`` is added where it is missing.
         contents: Whether what was said to and by language models is sent too.
         headers: Further headers, such as a key.
-        timeout_s: For each request.
+        timeout_s: Seconds for each request.
 
     Returns:
         Number of spans.

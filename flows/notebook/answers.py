@@ -140,15 +140,15 @@ class PeoplesAnswers:
     notes: tuple[str, ...] = ()
     """Exclusions and assumptions."""
     people: tuple[Mapping[str, tuple[str, ...]], ...] = ()
-    """For each experiment, attributes of its participants, by column, in their order."""
+    """Attributes of the participants of each experiment, by column, in their order."""
     closed: Mapping[str, str] = field(default_factory=dict)
     """Properties of trials that a file lacks, with the reason: published theories that need one are not considered."""
     beside: tuple[Mapping[str, Any], ...] = ()
-    """For each experiment, the cells of the columns in ``known`` beside each response, as text."""
+    """Cells of the columns in ``known`` beside each response of each experiment, as text."""
     columns: tuple[str, ...] = ()
     """Columns of the file or data frame."""
     counted_again: str = ""
-    """For a run, a sentence if a participant counts once in each of several experiments; otherwise empty."""
+    """Sentence for a run in which a participant counts once in each of several experiments; otherwise empty."""
     excluded: Mapping[str, str] = field(default_factory=dict)
     """Participants of a file without a readable response: the reason, by name."""
     source: AnswerSource | None = None
@@ -183,7 +183,7 @@ class PeoplesAnswers:
 
     @property
     def participant_names(self) -> list[list[str]]:
-        """For each experiment, the name in the file of the participant at each row of its table; empty if unknown."""
+        """Names in the file of the participant at each row of each experiment's table; empty if unknown."""
         named = [[str(name) for name in next(iter(beside.values()), ())] for beside in self.beside]
         lengths = [len(item.trial) for item in self.trials]
         return named if [len(names) for names in named] == lengths else []

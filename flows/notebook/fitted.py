@@ -31,7 +31,7 @@ from lakatos.traces.wording import did_you_mean, plural
 
 N_DRAWS = 512
 WALKING_DRAWS = 128
-"""Of theories that are walked through answers one by one."""
+"""Draws of theories that are walked through responses one by one."""
 PEOPLE = (0.025, 0.5, 0.975)
 """Shares of people below the three numbers by which predictions for people are shown."""
 QUANTILES = {"percentile_10": 0.1, "median": 0.5, "percentile_90": 0.9}

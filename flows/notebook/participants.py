@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 OWN_COLUMNS = ("participant", "experiment", "responses", "log_likelihood", "bic", "flags")
-"""Of the table of participants, beside those of parameters."""
+"""Columns of the table of participants, beside those of parameters."""
 
 
 @dataclass(frozen=True, repr=False)

@@ -47,7 +47,7 @@ Chains = Annotated[int | None, Argument(least=2)]
 COLUMNS = (
     "theory", "parameter", "median", "low", "high", "people_low", "people_high", "r_hat", "effective_draws",
 )  # fmt: skip
-"""Of the table of parameters."""
+"""Columns of the table of parameters."""
 
 
 def posterior(

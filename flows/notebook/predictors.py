@@ -22,7 +22,7 @@ from lakatos.theories.engine.scoring.score import UnitScores
 
 Array = NDArray[Any]
 N_PARTS: Final = 5
-"""Of people, or of trials, of which one after the other is predicted by what the rest taught."""
+"""Parts of the participants, or of the trials, each of which is predicted from the others."""
 LEAST: Final = 0.001
 """Probability of any option, at least: an estimator may say 0, and one answer would cost everything."""
 

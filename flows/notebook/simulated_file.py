@@ -32,7 +32,7 @@ from lakatos.flows.notebook.answers import PeoplesAnswers, frame_of, table_of
 
 Array = NDArray[Any]
 ROUNDED_MS = 0.1
-"""To which times are rounded; no time is nearer to the end of its bin."""
+"""Precision of response times; no time is nearer to the end of its bin."""
 
 
 @dataclass(frozen=True)

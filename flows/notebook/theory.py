@@ -66,7 +66,7 @@ MOST_PERSON_DRAWS = 2**21
 CHUNK = 2048
 """Trials that are predicted at once."""
 ONLY_PREDICTS = "only predicts"
-"""In place of a claim, of rivals that make none."""
+"""Text in place of a claim, of rivals that make none."""
 
 
 def published(domain: str | Domain) -> pd.DataFrame:

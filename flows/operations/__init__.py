@@ -1,1 +1,1 @@
-"""What keeps a laboratory going: passes, schedules, servers, backups, people who withdraw."""
+"""Operation of a laboratory: passes, schedules, servers, backups, people who withdraw."""

@@ -41,7 +41,7 @@ R = TypeVar("R")
 
 @dataclass(frozen=True)
 class CampaignPass:
-    """How a pass of a campaign ended, and why."""
+    """End of a pass of a campaign, and the reason."""
 
     folder: Path
     ended: Literal["concluded", "waiting", "idle", "busy"]
@@ -65,12 +65,12 @@ def carry(
     """Begin a run or carry it on, if there is something to do.
 
     Args:
-        folder: Of the run.
+        folder: Folder of the run.
         study: Begins it where it does not exist; where it does, it must still be what the run was begun with.
         data: Folder of the published data sets.
         engine: What carries the pass.
         workers: Theories that run at the same time.
-        progress: Where to show what happens.
+        progress: Display of what happens.
 
     Raises:
         RunMissingError: There is no run, and no study to begin one with.

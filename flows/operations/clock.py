@@ -61,7 +61,7 @@ class DuePass:
 
 
 def held_back(folder: Path, schedule: CampaignSchedule | None, *, all_runs: bool) -> str:
-    """Why no pass of a run may be started now, whatever it has to do; empty where one may."""
+    """State why no pass of a run may be started now, whatever it has to do; empty where one may."""
     if schedule is None and not all_runs:
         return "no schedule names it"
     if schedule is not None and schedule.paused:
@@ -106,7 +106,7 @@ class LabClock:
         """The passes that are due, each of which the caller starts.
 
         Args:
-            schedules: Of the laboratory, by name.
+            schedules: Schedules of the laboratory, by name.
             moment: The present time, which may jump.
 
         Raises:

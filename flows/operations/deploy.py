@@ -81,9 +81,9 @@ RunName = Annotated[
     ),
 ]
 GRACE = timedelta(seconds=90)
-"""After which Prefect has missed a time: its scheduler comes round once a minute, and looks ahead only."""
+"""Time after which Prefect has missed a scheduled time: its scheduler runs once a minute, and looks ahead only."""
 _QUERY_S = 2.0
-"""Between two looks at what is due."""
+"""Seconds between two looks at what is due."""
 _STEADY_S = 900.0
 """A server that is lost after so long is tried again as soon as one that is lost for the first time."""
 
@@ -285,7 +285,7 @@ def deployment_of(schedule: CampaignSchedule, runs: Path, *, by_event: bool) -> 
     """The deployment of a schedule.
 
     Args:
-        schedule: Of the laboratory.
+        schedule: Schedule of the laboratory.
         runs: Its folder of runs.
         by_event: Whether an automation starts a pass when the event arrives that answers have come.
     """

@@ -1,4 +1,4 @@
-"""What this machine offers the laboratory, and what is wrong with it.
+"""Examination of this machine: what it offers the laboratory, and what is wrong with it.
 
 Each line is one thing that was really tried: a database was written and locked, a port was listened on, a server was
 asked. ``missing`` lessens what can be done, ``wrong`` will make something fail.

@@ -11,7 +11,7 @@ NOT_USABLE: Final = 2
 NO_SUCH_PLACE: Final = frozenset(
     {errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ENAMETOOLONG, errno.ELOOP}
 )
-"""What a system says of a path that cannot be used; a disk that is full or fails is another matter."""
+"""Errors of the system for a path that cannot be used; a disk that is full or fails is another matter."""
 
 
 def exit_status(error: Exception) -> int:

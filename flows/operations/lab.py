@@ -184,8 +184,8 @@ def prefect_server(
 
     Args:
         runs: Folder of the runs.
-        listener: Where it is asked; any free port of this machine alone by default.
-        names: By which it may be asked, beside addresses in numbers and ``localhost``.
+        listener: Listener on which it answers; any free port of this machine alone by default.
+        names: Names by which it may be addressed, beside addresses in numbers and ``localhost``.
         say: Told what happens.
 
     Raises:
@@ -364,11 +364,11 @@ def up(
         studies: Folder whose studies become deployments beside those that are scheduled.
         host: Address of Prefect, the observatory and metrics, which are for the people of the laboratory.
         page_host: Address of the participant pages; what is opened here opens nothing else.
-        port: Of Prefect's server and pages, if none is configured.
-        page_port: Of the participant pages, or the next free one; each run has its own address, ``/study/RUN/``.
+        port: Port of Prefect's server and pages, if none is configured.
+        page_port: Port of the participant pages, or the next free one; each run has its own address, ``/study/RUN/``.
         view_port: Port of the observatory.
-        metrics_port: Of the figures for Prometheus.
-        names: By which the servers may be asked, beside addresses in numbers and ``localhost``.
+        metrics_port: Port of the figures for Prometheus.
+        names: Names by which the servers may be addressed, beside addresses in numbers and ``localhost``.
         public_url: Under which people reach the participant pages, if another one.
         limit: Passes that run at the same time.
         say: Told what happens.

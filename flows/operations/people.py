@@ -64,7 +64,7 @@ from lakatos.traces.wording import plural
 
 @dataclass(frozen=True, repr=False)
 class ImportedAnswers(Result):
-    """How many people and answers an import brought, by experiment."""
+    """Numbers of people and responses that an import brought, by experiment."""
 
     folder: Path
     """Folder of the run."""
@@ -76,10 +76,10 @@ class ImportedAnswers(Result):
     without_outcome: dict[str, int]
     """Further responses that are no outcome of the task, by why: a key too early or too late, or none at all."""
     notes: tuple[str, ...] = ()
-    """What had to be assumed in reading the file."""
+    """Assumptions made in reading the file."""
 
     def lines(self) -> Iterator[Shown]:
-        """How the file was read, responses and participants of each experiment, and what does not count."""
+        """Yield how the file was read, responses and participants of each experiment, and what does not count."""
         for note in self.notes:
             yield f"the file: {escape(note)}"
         for name, n_people in self.n_people.items():
@@ -510,7 +510,7 @@ def ask_more(folder: Path, n_more: int, experiment: str = "") -> int:
     It is a record and a deviation from the preregistration. On the page there is room at once.
 
     Args:
-        folder: Of the run.
+        folder: Folder of the run.
         n_more: People beyond those wanted by now.
         experiment: Name of the experiment; the one that is collecting by default.
 

@@ -51,7 +51,7 @@ class RunPage(PageAnswers):
         self._look()
 
     def __call__(self, participant: str, submission: str) -> PageStatus | None:
-        """How somebody's visit ended, as far as it is in the inbox."""
+        """Return how a participant's visit ended, as far as it is in the inbox."""
         if not self.key:
             return None
         values = self._delivered.get(pseudonym(self.key, "prolific", participant), ())

@@ -81,7 +81,7 @@ def check_report(
 
     Args:
         page: The report.
-        folder: Of the run.
+        folder: Folder of the run.
         key: Public key that heads must be signed with; see `lakatos.flows.audit.audit.audit`.
         is_copy: Whether the folder is an unpacked bundle.
     """

@@ -1,4 +1,4 @@
-"""When the next pass of a study is due: schedules of a laboratory, kept in one file beside its runs.
+"""Schedules of a laboratory, kept in one file beside its runs: when the next pass of a study is due.
 
 The file is what holds. Prefect's deployments are made from it whenever it changes, so that there are never two truths
 about when something runs; what has been done is told by each run's journal alone.
@@ -139,12 +139,12 @@ def make_schedule(
     """Check what a person asked for.
 
     Args:
-        name: Of the schedule, and of its run.
+        name: Name of the schedule, and of its run.
         study: The study file; not read here.
         cron: Five fields.
         interval: A number with a unit: ``90s``, ``30m``, ``6h``, ``1d``, ``2w``.
         at: A time, ISO 8601; without an offset it is in ``timezone``.
-        timezone: Of ``cron`` and ``at``.
+        timezone: Timezone of ``cron`` and ``at``.
         data: Folder of the published data sets.
         new_run: Whether each time begins a run of its own.
         workers: Theories that run at the same time.

@@ -65,7 +65,7 @@ class TransferMeasured(TransferScores):
     people: dict[str, tuple[float, float]]
     """Its population, as in `TheoryFitted`; empty for the declared ranges."""
     doubts: dict[str, float] = Field(default_factory=dict)
-    """How uncertain these people's spreads are, as in `TheoryFitted`."""
+    """Uncertainty of the spreads of these people, as in `TheoryFitted`."""
     pooled: bool
     """Whether these were learned where people could not be told apart."""
     domain: str
@@ -97,7 +97,7 @@ class TravellingTheory:
     domain: str
     """Empty where nobody knows."""
     found_on: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    """For each data set, the experiments whose responses were used to find the theory."""
+    """Experiments of each data set whose responses were used to find the theory."""
     answers: frozenset[Fingerprint] = frozenset()
     """Digests of the responses of the run's own experiments."""
 
@@ -138,7 +138,7 @@ def measure_transfer(
     Args:
         travelling: The theory.
         target: The responses.
-        n_draws: Of each population, a power of two.
+        n_draws: Number of draws of each population, a power of two.
         seed: Random seed of the generic learners.
         n_workers: Theories that run at the same time; does not change results.
 
@@ -205,8 +205,8 @@ def check_travel(
     Args:
         travelling: The theory.
         data: Name of the data set, or the digest of a file of responses.
-        domain: Of the responses.
-        experiments: Of the data set.
+        domain: Domain of the responses.
+        experiments: Experiments of the data set.
         called: How a file of responses is called, whose digest says nothing to anybody.
     """
     shown_name = data if data in ARCHIVES else called or data
@@ -250,12 +250,12 @@ def find_target(
     """Responses to try a theory on: those of a published data set, those that a run collected, or those of a file.
 
     Args:
-        name: Of the data set, or of the run (or its path); or the path of a file, a folder of files, or a study.
+        name: Name of the data set, or of the run (or its path); or the path of a file, a folder of files, or a study.
         experiments: Pattern of the experiments' names.
         runs: Folder that holds the runs.
         data: Folder of the published data sets.
-        task: Of a file: whose trials it holds; guessed where it is None.
-        columns: Of a file: meanings of columns that replace guessed ones, or all of them.
+        task: Kind of task of a file; guessed where it is None.
+        columns: Meanings of columns of a file that replace guessed ones, or all of them.
 
     Raises:
         DataMissingError: There is nothing of the name, or no experiment matches.
@@ -376,7 +376,7 @@ def find_travelling(
         name: What was given.
         runs: Folder that holds the runs.
         of: A run's theory by name, or by the beginning of its digest; the leader by default.
-        domain: Of the data, for published theories, whose names are of a domain.
+        domain: Domain of the data, for published theories, whose names are of a domain.
         data: Folder of the published data sets, to know which experiments a run was about.
 
     Raises:

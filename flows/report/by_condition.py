@@ -36,7 +36,7 @@ class ConditionFound:
     high: float
     """95% interval of that mean, over participants."""
     predicted: tuple[float, ...]
-    """Of the leading theory, and of the first rival where there is one."""
+    """Means predicted by the leading theory, and by the first rival where there is one."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class ConditionsFound:
     """All conditions of a run."""
 
     what: str
-    """What is averaged, in words."""
+    """Quantity that is averaged, in words."""
     theories: tuple[Digest, ...]
     conditions: tuple[ConditionFound, ...]
     figure: Markup

@@ -1,4 +1,4 @@
-"""How the leader does on each experiment, or on each data set, when it is predicted from the others."""
+"""Performance of the leader on each experiment, or on each data set, when it is predicted from the others."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ class ChartPoint:
 
 @dataclass(frozen=True)
 class ChartLine:
-    """How something went over the cycles or the epochs of judges."""
+    """Course of a quantity over the cycles or the epochs of judges."""
 
     name: str
     tag: str
@@ -285,7 +285,7 @@ def chart_interval(
 def _beside(
     at: float, left: float, right: float, text: str, y: float, *, leftwards: bool
 ) -> tuple[float, float, str, str, str]:
-    """Where a text of one side of a line stands: on its side if there is room, else from the edge of the drawing."""
+    """Place a text on one side of a line: beside it if there is room, else at the edge of the drawing."""
     length = len(text) * CHARACTER
     if leftwards:
         whole = at - 6 - length >= left
@@ -342,7 +342,7 @@ def predictions(
 def _draw_people(
     canvas: SvgCanvas, trial: AnsweredTrial, x: ChartScale, middle: float, row: float
 ) -> None:
-    """What people chose, with its interval."""
+    """Draw people's choices with their interval."""
     top, low, share = middle - row / 2, x(trial.low), x(trial.share)
     canvas.box(low, top + 2, max(x(trial.high) - low, 1), row - 4, "people")
     canvas.line(share, top + 1, share, top + row - 1, "share")
@@ -364,7 +364,7 @@ def _note_trial(
 def _draw_said(
     canvas: SvgCanvas, trial: AnsweredTrial, rivals: Sequence[str], x: ChartScale, middle: float
 ) -> None:
-    """What each rival had said, a line each."""
+    """Draw each rival's prediction, a line each."""
     for series, (mean, low, high) in enumerate(trial.predicted):
         y = middle + (series - (len(rivals) - 1) / 2) * LINE
         css, shape = series_class(series), SHAPES[1:][series % 3]
@@ -429,7 +429,7 @@ def _square(
 
 @dataclass(frozen=True)
 class RivalPair:
-    """What a design promised for two rivals, and what came of it."""
+    """Promise of a design for two rivals, and its outcome."""
 
     first: str
     second: str
@@ -505,7 +505,7 @@ class ErrorLine:
 
     name: str
     seen: float | None = None
-    """On trials that were not sealed."""
+    """Error on trials that were not sealed."""
     unseen: float | None = None
     unseen_error: float = 0.0
     """Its standard error."""
@@ -574,7 +574,7 @@ class IntervalRow:
     note: str
     """A second line, such as the number of responses."""
     values: tuple[tuple[float, float, float] | None, ...]
-    """By series: the value with the ends of its 95% interval; None where it is unknown."""
+    """Value of each series with the ends of its 95% interval; None where it is unknown."""
 
 
 def intervals(
@@ -668,7 +668,7 @@ def _name_row(
 
 
 def reliability(panels: Sequence[Sequence[CalibrationBin]], width: int) -> Drawing:
-    """How often candidates won that had been given a probability, a colour for each panel of judges."""
+    """Draw how often candidates won, by the predicted probability, with a colour for each panel of judges."""
     canvas, x, y = _square(
         "Calibration of the judges",
         min(width, 380),
@@ -702,7 +702,7 @@ class ConditionLine:
     name: str
     values: tuple[float, ...]
     ends: tuple[tuple[float, float], ...] = ()
-    """Of the 95% interval of each value, where there is one."""
+    """Ends of the 95% interval of each value, where there is one."""
 
 
 def conditions(
@@ -715,11 +715,11 @@ def conditions(
     """Means in each condition, and behind them each participant's, joined by lines.
 
     Args:
-        names: Of the conditions.
+        names: Names of the conditions.
         lines: Data and predictions.
         people: ``(n_participants, n_conditions)``; NaN without responses.
         what: The means are of.
-        width: In pixels.
+        width: Width in pixels.
     """
     left, right, top, bottom = 56, width - 84, 12, 250
     canvas = SvgCanvas(f"{what} in each condition", width, bottom + 34)

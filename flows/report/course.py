@@ -1,4 +1,4 @@
-"""What happened in a run, in sentences that hold for this run: trials, predictions, diagnoses, pairs of theories."""
+"""Course of a run, in sentences that hold for this run: trials, predictions, diagnoses, pairs of theories."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MOST_UNMET = 3
 
 
 def course(reading: RunReading) -> str:
-    """How trials were chosen, when predictions were recorded, and what followed from the responses."""
+    """Describe how trials were chosen, when predictions were recorded, and what followed from the responses."""
     parts = [_choice_of_trials(reading)]
     parts.append(
         "Before the responses of each experiment "
@@ -52,7 +52,7 @@ def _choice_of_trials(reading: RunReading) -> str:
 
 
 def kinds_of_trials(designs: Sequence[DesignChosen]) -> str:
-    """How many trials of experiments were selected, drawn at random, or all that there were."""
+    """State how many trials of experiments were selected, drawn at random, or all that there were."""
     partial = [item for item in designs if not item.is_exhaustive]
     n_random = sum(item.n_random for item in partial)
     kinds = {
@@ -73,7 +73,7 @@ def kinds_of_trials(designs: Sequence[DesignChosen]) -> str:
 
 
 def course_of_search(diagnosed: Sequence[tuple[int, str]], proposed: Mapping[int, int]) -> str:
-    """In which cycles which theory was diagnosed, and in which theories were proposed.
+    """State in which cycles which theory was diagnosed, and in which theories were proposed.
 
     Args:
         diagnosed: Cycle of each diagnosis, and the name of its theory.
@@ -99,7 +99,7 @@ def course_of_search(diagnosed: Sequence[tuple[int, str]], proposed: Mapping[int
 
 
 def found_by_search(n_tried: int, n_new: int, n_submitted: int = 0) -> str:
-    """How many candidates a search evaluated, and what became of them; empty if there was no search.
+    """State how many candidates a search evaluated, and what became of them; empty if there was no search.
 
     Args:
         n_tried: Number of candidates.
@@ -151,7 +151,7 @@ def ratio_of_verdict(reading: RunReading) -> str:
 
 
 def pairs_in_words(reading: RunReading) -> str:
-    """Which pairs of theories frozen predictions distinguished, and which no design compared."""
+    """State which pairs of theories frozen predictions distinguished, and which no design compared."""
     pairs = designed_pairs(reading)
     open_ = {frozenset((pair.first, pair.second)) for pair, _ in open_pairs(reading)}
     n_distinguished = len(pairs) - len(open_)

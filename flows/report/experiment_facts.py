@@ -1,4 +1,4 @@
-"""What pages say of one experiment: choice of trials, preregistration, answers, and what they decided."""
+"""Facts about one experiment for pages: choice of trials, preregistration, responses, and what they decided."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ MOST_PICTURES: Final = 60
 
 
 def data_facts(reading: RunReading) -> dict[str, Any]:
-    """Whose choices the run rests on: people, answers, sources."""
+    """Collect what the run's data are: participants, responses, sources."""
     collected = [item.record for item in reading.state.experiments.collected.values()]
     sealed = reading.state.experiments.sealed
     n_sealed = sealed.record.n_responses if sealed else 0
@@ -66,7 +66,7 @@ class ExperimentFacts:
     is_before_estimates: bool = False
     """Whether its predictions were frozen before any population was estimated."""
     option: str = ""
-    """Whose shares are told and drawn."""
+    """Option whose shares are stated and drawn."""
     pairs: list[PairFound] = field(default_factory=list)
     power: Markup = NOTHING
     """The pairs as a chart."""
@@ -81,7 +81,7 @@ class ExperimentFacts:
     lines: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     """Further trials in words."""
     missing: str = ""
-    """Why the answers cannot be read."""
+    """Reason why the responses cannot be read; empty if they can."""
 
     @property
     def chosen(self) -> DesignChosen:
@@ -137,7 +137,7 @@ def _n_people(facts: ExperimentFacts) -> int | None:
 def _shares(
     reading: RunReading, design: Design, facts: ExperimentFacts, option: int
 ) -> ChoiceShares | None:
-    """How often an option was chosen; None where nobody answered yet, or where it cannot be read."""
+    """Compute how often an option was chosen; None without responses, or where they cannot be read."""
     if facts.collected is None:
         return None
     try:
@@ -148,7 +148,7 @@ def _shares(
 
 
 def people_facts(reading: RunReading, name: str) -> dict[str, Any] | None:
-    """Who took part, who was excluded by which rule, who withdrew; None where people do not answer one by one."""
+    """Count who took part, was excluded by each rule, and withdrew; None where people do not respond one by one."""
     known = reading.state.experiments
     arrived = known.answers.get(name, ())
     withdrawn = len(set(known.withdrawn.get(name, ())))
@@ -195,7 +195,7 @@ def trial_caption(
     *,
     is_exhaustive: bool = False,
 ) -> dict[str, Any]:
-    """What stands below the picture of a trial."""
+    """Describe what stands below the picture of a trial."""
     information = design.information[row] if design.information else float("nan")
     people = None
     if shares is not None and not np.isnan(shares.share[row]):

@@ -16,7 +16,7 @@ LINE = 58
 LEFT = 14
 """Place of the first column."""
 MOST_WIDTH = 92.0
-"""Of all columns together."""
+"""Largest width of all columns together."""
 
 
 ORIGINS = {
@@ -26,11 +26,11 @@ ORIGINS = {
     "induction": "found by the induction of rules from the responses",
     "language_model": "proposed by a language model",
 }
-"""Where theories come from, by their author."""
+"""Origin of theories in words, by their author."""
 
 
 def origin(author: str) -> str:
-    """Where a theory comes from."""
+    """Describe where a theory comes from."""
     return ORIGINS.get(author, f"written by {author}")
 
 
@@ -46,7 +46,7 @@ class FamilyRow:
     line: bool
     """Whether the leader descends from it."""
     how: str
-    """How it came about, or why it was refused."""
+    """Origin of the theory, or the reason why it was refused."""
     parents: tuple[Digest, ...]
     """Those of its parents that are in the tree."""
 

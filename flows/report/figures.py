@@ -205,7 +205,7 @@ def error_chart(
 
 @dataclass(frozen=True)
 class PairFound:
-    """What a design promised for a pair of rivals and what came of it."""
+    """Promise of a design for a pair of rivals, and its outcome."""
 
     promised: PairPower
     difference: ScoreEstimate | None
@@ -254,7 +254,7 @@ def predictions_chart(
         chosen: The design of the experiment.
         shares: Observed choices; None before they arrived.
         predicted: Frozen predictions of each theory, ``(3, n_trials)``.
-        option: Whose proportions are shown.
+        option: Option whose proportions are shown.
         n_people: Participants of the experiment, where they are known.
     """
     rivals = list(predicted)[:MOST_RIVALS]

@@ -121,4 +121,4 @@ FILTERS: dict[str, Callable[..., str]] = {
     "thousands": thousands,
     "moment": moment,
 }
-"""What templates may call on a value."""
+"""Functions that templates may apply to a value."""

@@ -26,7 +26,7 @@ def replay_decision(folder: Path, prefix: str) -> GateDecided:
     """Decide a challenge again from what its record cites; the same record comes out.
 
     Args:
-        folder: Of the run.
+        folder: Folder of the run.
         prefix: Beginning of the digest of a `GateDecided` record.
 
     Raises:
@@ -74,7 +74,7 @@ def build_anchor(
         seed: Random seed.
         data: Folder of the published data sets; None for none.
         n_workers: Theories that run at the same time.
-        most_experiments: Of each archive.
+        most_experiments: Most experiments of each archive.
 
     Raises:
         AnchorError: There are too few comparisons.

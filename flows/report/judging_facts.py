@@ -1,4 +1,4 @@
-"""What pages say about judges: verdicts and how they came out, how the panel changed, and errors beside them."""
+"""Facts about judges for pages: verdicts and their outcomes, how the panel changed, and errors beside them."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class EndedEpoch:
     """Those of them that were, in the epoch that followed."""
     gates: tuple[GateDecided, ...]
     quality: JudgeCalibration | None
-    """Of its panel's verdicts that data have settled since; None where there is none."""
+    """Calibration on the panel's verdicts that data have settled since; None where there is none."""
     reason: str
 
 
@@ -132,7 +132,7 @@ def ended_epochs(trace: Trace) -> list[EndedEpoch]:
 
 
 def quality_by_epoch(trace: Trace) -> dict[int, JudgeCalibration]:
-    """How good the verdicts of each epoch's panel were, as far as data have settled them."""
+    """Evaluate the verdicts of each epoch's panel, as far as data have settled them."""
     panels = {item.record.epoch: item.record.number for item in trace.records(EpochOpened)}
     verdicts = {item.digest: item.record for item in trace.records(Verdict)}
     settled: dict[int, dict[Digest, tuple[float, bool]]] = defaultdict(dict)
@@ -148,7 +148,7 @@ def quality_by_epoch(trace: Trace) -> dict[int, JudgeCalibration]:
 
 
 def reliability_chart(panels: Sequence[JudgeCalibration]) -> Markup:
-    """How often came true what panels had said with each probability."""
+    """Draw how often predictions of panels came true, by their probability."""
     if not panels:
         return Markup("")
     return small(charts.reliability([panel.curve for panel in panels], NARROW))

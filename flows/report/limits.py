@@ -61,7 +61,7 @@ def _limits_of_models(reading: RunReading) -> list[str]:
 
 
 def _recovery(reading: RunReading) -> str:
-    """Whether the leading theory has the form of the hidden rule; random choices are no part of a form."""
+    """State whether the leading theory has the form of the hidden rule; random choices are no part of a form."""
     leader = reading.leader
     if leader is None:
         return ""
@@ -128,7 +128,7 @@ def _limits_of_people(reading: RunReading) -> list[str]:
 
 
 def _limits_of_evidence(reading: RunReading) -> list[str]:
-    """What the answers there are cannot show."""
+    """State what the existing responses cannot show."""
     return [
         *_limits_of_tests(reading),
         *_limits_of_failures(reading),
@@ -138,7 +138,7 @@ def _limits_of_evidence(reading: RunReading) -> list[str]:
 
 
 def _limits_of_tests(reading: RunReading) -> Iterator[str]:
-    """Whether anything tested the winner on answers that it was not made from."""
+    """Yield whether anything tested the leading theory on responses that it was not made from."""
     board = reading.board
     standing = next((line for line in board.standings if line.theory == reading.leader), None)
     tests = {
@@ -168,7 +168,7 @@ def _limits_of_tests(reading: RunReading) -> Iterator[str]:
 
 
 def only_tests(tests: Mapping[str, bool]) -> str:
-    """Which predictions of a run test its leading theory, of those that there are.
+    """State which of the existing predictions of a run test its leading theory.
 
     Args:
         tests: Whether the run has predictions of a kind, by their name.
@@ -208,7 +208,7 @@ def _limits_of_rivals(reading: RunReading) -> Iterator[str]:
 
 
 def _limits_of_size(reading: RunReading) -> Iterator[str]:
-    """Whether there were few people or few trials."""
+    """Yield limits by few participants or few trials."""
     known = reading.state.experiments
     designs = (item.record for name, item in known.designs.items() if name in known.collected)
     n_trials = sum(design.n_trials for design in designs)
@@ -264,7 +264,7 @@ def _limits_of_search(reading: RunReading) -> list[str]:
 
 
 def selection_in_words(n_scored: int, n_new: int, n_tried: int) -> str:
-    """That the leading theory was selected on the data that score it.
+    """State that the leading theory was selected on the data that score it.
 
     Args:
         n_scored: Theories that were scored.
@@ -279,7 +279,7 @@ def selection_in_words(n_scored: int, n_new: int, n_tried: int) -> str:
 
 
 def _idle_clauses(reading: RunReading) -> list[str]:
-    """What the winner's program could say, and no trial that was asked depends on."""
+    """List what the leader's program could state that no presented trial depends on."""
     if reading.leader is None:
         return []
     account, renewed = reading.theory(reading.leader).account(), reading.state.theories.told

@@ -69,7 +69,7 @@ def _participants(reading: RunReading) -> str:
 
 
 def who_took_part(n_people: int, *, may_return: bool) -> str:
-    """Whether participants of several experiments were different people.
+    """State whether participants of several experiments were different people.
 
     Args:
         n_people: Participants of all experiments, each counted in every experiment.
@@ -131,7 +131,7 @@ def _trials(reading: RunReading) -> str:
 
 
 def _responses_each(reading: RunReading) -> str:
-    """How often each participant responded to each trial, where that is one number."""
+    """State how often each participant responded to each trial, where that is one number."""
     known = reading.state.experiments
     each = set()
     for name, item in known.collected.items():

@@ -53,12 +53,12 @@ from lakatos.traces.wording import in_a_list, plural
 
 Array = NDArray[np.float64]
 UNREADABLE = (TraceError, AssertionError, ValueError, KeyError, TypeError)
-"""What reading a damaged or a newer journal can raise; a page then says so and shows the rest."""
+"""Errors that reading a damaged or a newer journal can raise; a page then states this and shows the rest."""
 
 
 @dataclass(frozen=True)
 class JournalPlace:
-    """Where a record stands in the journal."""
+    """Place of a record in the journal."""
 
     seq: int
     kind: str
@@ -67,7 +67,7 @@ class JournalPlace:
 
 @dataclass(frozen=True)
 class TheoryLabel:
-    """How the report calls a theory."""
+    """Name of a theory in the report."""
 
     tag: str
     """``T`` and a number in order of arrival; ``R`` for refused ones."""
@@ -119,7 +119,7 @@ class RunReading:
 
     @cached_property
     def validity(self) -> Validity:
-        """Which records hold, and why others do not."""
+        """Validity of records: which hold, and why others do not."""
         return Validity(self.trace.journal.events(), roots=self.trace.artifacts.has, acts=ACTS)
 
     @property
@@ -141,7 +141,7 @@ class RunReading:
 
     @property
     def came(self) -> str:
-        """What happened to the responses after predictions were frozen: they were collected or released."""
+        """Word for what happened to the responses after predictions were frozen: they were collected or released."""
         return "were released to the theories" if self.is_collected_before else "were collected"
 
     @property
@@ -206,7 +206,7 @@ class RunReading:
         return self.headline.startswith(NO_FINDING)
 
     def left_by(self, theory: Digest) -> ErrorRatio | None:
-        """What a theory leaves unexplained, as the verdict measured it; None where it did not."""
+        """Return what a theory leaves unexplained, as the verdict measured it; None where it did not."""
         return None if self.concluded is None else self.concluded.left_by(theory)
 
     @cached_property
@@ -244,7 +244,7 @@ class RunReading:
 
     @property
     def n_above_leader(self) -> int:
-        """How many theories tied with the leader have a higher score on all responses than it has."""
+        """Number of theories tied with the leader that have a higher score on all responses than it has."""
         scores = {line.theory: line.score.value for line in self.board.standings}
         own = scores.get(self.leader) if self.leader else None
         return (
@@ -309,7 +309,7 @@ class RunReading:
 
     @property
     def served(self) -> tuple[str, ...]:
-        """As the servers named the language model that answered."""
+        """Names that the servers gave to the language model that answered."""
         held = (item.record for items in self.state.experiments.sessions.values() for item in items)
         return tuple(sorted({name for session in held for name in session.model_names}))
 
@@ -359,7 +359,7 @@ class RunReading:
         return found
 
     def _name_of(self, theory: Digest) -> str:
-        """As the verdict calls it, and before the verdict as it was called when it entered."""
+        """Return the theory's name in the verdict, and before the verdict the name with which it entered."""
         known = self.state.theories
         return (
             known.bare_name(theory) if theory in known.checked else self.checked[theory].record.name
@@ -370,7 +370,7 @@ class RunReading:
         return self.labels.get(theory, TheoryLabel("–", f"theory {theory[:8]}"))
 
     def fate(self, theory: Digest) -> str:
-        """How far a theory came."""
+        """State how far a theory came."""
         if theory in self.state.theories.out:
             return "failed"
         if theory not in self.state.theories.checked:
@@ -446,8 +446,8 @@ class RunReading:
 
         Args:
             experiment: Before which the theory's predictions were frozen.
-            theory: Whose predictions.
-            keys: Of the trials; one that the design does not have gets NaN.
+            theory: Theory that predicts.
+            keys: Keys of the trials; one that the design does not have gets NaN.
         """
         known = self.state.experiments
         arrays = self.trace.artifacts.get_arrays(
@@ -481,14 +481,14 @@ def text_below(reading: RunReading) -> str:
 
 
 def clean(text: str) -> str:
-    """Without control characters, which could garble the page or turn the direction of its text."""
+    """Remove control characters, which could garble the page or turn the direction of its text."""
     return "".join(
         c for c in text if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cf", "Cs", "Cn")
     )
 
 
 def shortened(text: str, width: int) -> str:
-    """As many whole words as fit."""
+    """Shorten a text to as many whole words as fit."""
     text = " ".join(clean(text).split())
     if len(text) <= width:
         return text
@@ -533,7 +533,7 @@ def option_label(domain: Domain, option: int) -> str:
 
 
 def scattered_option(reading: RunReading) -> str:
-    """Whose shares are drawn against predictions: of two options the second's, of more every option's."""
+    """Name the option whose shares are drawn against predictions: of two the second, of more every option."""
     numbers = {reading.trials(name).n_options for name in reading.state.experiments.collected}
     return "each option" if max(numbers, default=2) > 2 else option_label(reading.domain, 1)
 

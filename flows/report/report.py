@@ -77,7 +77,7 @@ def write_report(folder: Path, out: Path | None = None) -> Path:
     The summary has two printed pages and stands where `lakatos.flows.report.two_pages.summary_beside` says.
 
     Args:
-        folder: Of the run, which may still be going on.
+        folder: Folder of the run, which may still be going on.
         out: File to write; ``report.html`` in the run's folder when None.
 
     Raises:
@@ -167,14 +167,14 @@ def render(
 
 
 def _renamed(state: RunState, found: Recorded[Told] | None) -> Told | None:
-    """What was found of people, told in the names that theories have since."""
+    """Rewrite what was found about people with the names that theories have since."""
     if found is None:
         return None
     return found.record.model_copy(update={"text": in_new_names(state.theories, found.record.text)})
 
 
 def _numbers_of_options(reading: RunReading) -> list[int]:
-    """How many options trials offer, over all experiments."""
+    """List how many options trials offer, over all experiments."""
     found = set[int]()
     for name in reading.state.experiments.collected:
         trials = reading.trials(name)
@@ -183,7 +183,7 @@ def _numbers_of_options(reading: RunReading) -> list[int]:
 
 
 def guess(numbers: Sequence[int]) -> str:
-    """What somebody without an idea scores, for experiments with these numbers of options."""
+    """State the score of guessing, for experiments with these numbers of options."""
     known = [
         f"a guess among {n} options gets {fixed(-float(np.log(n)), 3)}" for n in numbers if n != 2
     ]
@@ -247,7 +247,7 @@ def _without_numbers_of_heads(report: VerifyReport) -> VerifyReport:
 def check_facts(
     reading: RunReading, key: str | None = None, *, is_copy: bool = False
 ) -> dict[str, Any]:
-    """How far the trace can be trusted, and how to see for oneself."""
+    """State how far the trace can be trusted, and how to check that."""
     seq, head = reading.trace.journal.head
     place = shlex.quote(str(reading.folder))
     return {

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 FORMULA: Final = ("=", "+", "-", "@", "\t", "\n", "＝", "＋", "－", "＠")
-"""What a formula begins with, or what may stand before one."""
+"""Characters with which a formula begins, or that may stand before one."""
 NUMBERS: Final = "biufc"
 """Kinds of columns that hold truth values or numbers alone."""
 

@@ -16,13 +16,13 @@ from lakatos.theories.engine.scoring.score import LEAST_OF_INTERVAL
 from lakatos.theories.findings.verdicts.headline import MISFIT_RATIO
 
 TEMPLATES = Path(__file__).parent / "templates"
-"""Of the report, and of what it shares with other pages."""
+"""Templates of the report, and of what it shares with other pages."""
 
 HYPHEN_OF_NUMBER = re.compile(r"(?<![\w.,:/-])-(?=\d+(?![\w-]))")
 
 
 def page_environment(*folders: Path) -> Environment:
-    """For the templates in some folders, and after them in `TEMPLATES`."""
+    """Make an environment for the templates in some folders, and after them in `TEMPLATES`."""
     environment = Environment(
         loader=FileSystemLoader([*folders, TEMPLATES]),
         autoescape=True,

@@ -1,4 +1,4 @@
-"""What pages say of a theory: its parameters, its program, where it comes from, and an example of what it predicts."""
+"""Facts about a theory for pages: its parameters, its program, its origin, and an example of its predictions."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def stated_mechanisms(theory: Theory, domain: Domain) -> frozenset[str]:
 
 
 def _tried_clauses(reading: RunReading) -> list[str]:
-    """What trying the leader's clauses found at the verdict; before it nothing."""
+    """State the results of trying the leader's clauses at the verdict; empty before it."""
     renewed = reading.state.theories.told
     if renewed is None or renewed.record.leader != reading.leader:
         return []

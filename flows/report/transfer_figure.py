@@ -24,11 +24,11 @@ SHORT = 44
 
 
 def draw_transfer(title: str, lines: Sequence[TransferLine], file: Path) -> None:
-    """How far each line is ahead of the best published theory, with 95% intervals; SVG or PNG by the file's ending.
+    """Draw how far each line is ahead of the best published theory, with 95% intervals; SVG or PNG by the ending.
 
     Args:
-        title: Above the figure.
-        lines: In the order in which they are shown.
+        title: Title above the figure.
+        lines: Lines in the order in which they are shown.
         file: To write.
     """
     whole = _shown([line for line in lines if not line.half])
@@ -59,7 +59,7 @@ def draw_transfer(title: str, lines: Sequence[TransferLine], file: Path) -> None
 
 
 def _shown(lines: Sequence[TransferLine]) -> list[TransferLine]:
-    """Without the published theories after the first few."""
+    """Return the lines without the published theories after the first few."""
     published = [line for line in lines if line.role == "published"]
     return [line for line in lines if line not in published[MOST_PUBLISHED:]]
 

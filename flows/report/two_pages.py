@@ -38,7 +38,7 @@ STYLES: Final = ("page.css", "summary.css")
 
 
 def summary_beside(report: Path) -> Path:
-    """Where the summary of a report stands: ``summary.html`` beside ``report.html``, else with the report's name."""
+    """Return where a report's summary is: ``summary.html`` beside ``report.html``, else with the report's name."""
     if report.stem == "report":
         return report.with_name(SUMMARY_FILE)
     return report.with_name(f"{report.stem}-{SUMMARY_FILE}")
@@ -133,7 +133,7 @@ def _claim(winner: dict[str, Any] | None) -> str:
 
 
 def _differences(reading: RunReading, lines: list[ComparisonLine]) -> Markup:
-    """How much worse each theory predicts than the leading one, with 95% intervals."""
+    """Draw how much worse each theory predicts than the leading one, with 95% intervals."""
     others = [line for line in lines if line.theory != reading.leader]
     rows = []
     for line in others:

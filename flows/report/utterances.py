@@ -1,4 +1,4 @@
-"""What language models said in a run, what became of it, and what it cost, as the report shows it.
+"""Utterances of language models in a run, what became of them, and what they cost, as the report shows them.
 
 All of it is text that somebody else wrote: the template escapes it, and nothing here is believed that was refused.
 """
@@ -27,7 +27,7 @@ from lakatos.traces.digest import Digest
 from lakatos.traces.errors import ArtifactError
 
 MOST_CHARACTERS = 8000
-"""Of an answer that are shown."""
+"""Most characters of an answer that are shown."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class ModelUtterance:
     record: RoleAnswered
     about: str
     became: tuple[tuple[bool, str], ...]
-    """What came of each part: whether it was let through, and in words."""
+    """Result of each part: whether it was let through, and in words."""
     text: str
     """The answer; empty where there is none."""
     looked: MatterInvestigated | None
@@ -151,7 +151,7 @@ def _shown(value: Any) -> str:
 
 
 def _looked(reading: RunReading) -> dict[Digest, MatterInvestigated]:
-    """By the first call of a conversation with tools."""
+    """Index the conversations with tools by their first call."""
     return {
         item.record.calls[0]: item.record
         for item in reading.state.roles.investigated
@@ -180,7 +180,7 @@ def _in_words(statement: CheckedStatement) -> str:
 
 
 def _became(reading: RunReading) -> dict[Digest, list[tuple[bool, str]]]:
-    """What came of answers, by the digest of their record."""
+    """Return what became of answers, by the digest of their record."""
     found: dict[Digest, list[tuple[bool, str]]] = defaultdict(list)
     state = reading.state
     for part in (_of_readings, _of_drafts, _of_audits):

@@ -25,7 +25,7 @@ def open_vault(folder: Path) -> VaultReported:
     for the campaign, the record lies in the run's folder.
 
     Args:
-        folder: Of the run.
+        folder: Folder of the run.
 
     Raises:
         AnchorError: The run has no anchor set, or its file cannot be read.

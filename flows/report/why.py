@@ -1,4 +1,4 @@
-"""Why a run says what it says: from a conclusion down to the people's responses that carry it."""
+"""Reasons for what a run states: from a conclusion down to the participants' responses that support it."""
 
 from __future__ import annotations
 
@@ -68,22 +68,22 @@ class SupportingTrial:
 
     experiment: str
     trial: int
-    """From 1."""
+    """Number of the trial, counted from 1."""
     shown: str
-    """What people saw."""
+    """Trial as people saw it."""
     n_answers: int
     share: float
-    """Of the last option among the answers."""
+    """Share of the last option among the responses."""
     leader: float
-    """What the leader had said of it."""
+    """Share that the leader had predicted."""
     rival: float
     nats: float
-    """By which these answers favour the leader, at the mean probabilities."""
+    """Nats by which these responses favour the leader, at the mean probabilities."""
 
 
 @dataclass(frozen=True, repr=False)
 class WhyAnswer(Result):
-    """Why a run claims something: a tree of reasons down to the answers of people."""
+    """Reasons for a claim of a run: a tree down to the responses of participants."""
 
     claim: str
     reason: RecordReason
@@ -93,11 +93,11 @@ class WhyAnswer(Result):
     by_machine: bool
     """Whether a computer gave the responses: a hidden rule, or a language model."""
     carried: tuple[SupportingTrial, ...]
-    """Of a verdict, the trials that speak for it most."""
+    """Trials that support a verdict most; empty for other records."""
     broken: tuple[ValidityLink, ...]
-    """Why the record does not hold any more; empty where it does."""
+    """Reasons why the record does not hold any more; empty where it does."""
     option: str = ""
-    """Whose shares are shown."""
+    """Option whose shares are shown."""
     brief: tuple[str, ...] = ()
     """The answer in five lines at most: what is claimed, over whom, by which experiment, by which trial, on what."""
 
@@ -330,7 +330,7 @@ def _option(reading: RunReading, trial: SupportingTrial) -> str:
 
 
 def _rests_on(n_responses: int, n_people: int, answerers: str, n_units: int | None = None) -> str:
-    """On how many responses a conclusion rests; ``n_units``: participants of the verdict's comparison."""
+    """State on how many responses a conclusion rests; ``n_units``: participants of the verdict's comparison."""
     one = answerers.replace("participants", "participant").replace("sessions", "session")
     people = f" of {plural(n_people, one, answerers)}" if n_people else f" of {answerers}"
     responses = f"{plural(n_responses, 'response')}{people}"
@@ -345,7 +345,7 @@ def _rests_on(n_responses: int, n_people: int, answerers: str, n_units: int | No
 def _in_brief(
     reading: RunReading, record: Record, carried: Sequence[SupportingTrial]
 ) -> Iterator[str]:
-    """Why a verdict was reached, a line each: over whom, by which experiment, by which trial."""
+    """State why a verdict was reached, a line each: over which rival, by which experiment, by which trial."""
     if not isinstance(record, CampaignConcluded):
         return
     rival = reading.first_rival or record.runner_up
@@ -373,7 +373,7 @@ def _in_brief(
 def lead_in_words(
     leader: str, rival: str, record: CampaignConcluded, *, is_initial: bool = False
 ) -> str:
-    """Whether the leading theory predicts better than the rival of the verdict, and on which data.
+    """State whether the leading theory predicts better than the rival of the verdict, and on which data.
 
     Args:
         leader: Its name.

@@ -98,7 +98,7 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
                 "effects_learned",
                 "truth_compared", "fold_finished"),
 }  # fmt: skip
-"""What kinds of records are about, for their colour."""
+"""Groups of kinds of records by their subject, for their colour."""
 GROUP_OF: Final = {kind: group for group, kinds in GROUPS.items() for kind in kinds}
 TELLING: Final = (
     "text",
@@ -116,7 +116,7 @@ TELLING: Final = (
 
 
 def group_of(kind: str) -> str:
-    """What a kind of record is about; ``memory`` for all that memory keeps, ``other`` for what nobody listed."""
+    """Return the group of a kind of record; ``memory`` for all that memory keeps, ``other`` for unlisted kinds."""
     from lakatos.memory.library import RECORDS
     from lakatos.memory.record import MEMORY_RECORDS
 
@@ -135,7 +135,7 @@ def kind_words(kind: str) -> str:
 
 
 def meaning(kind: str) -> str:
-    """What a record of this kind says, in a sentence."""
+    """State the meaning of a record of this kind, in a sentence."""
     if kind == INTENT:
         return "A step was begun, or a note of it while it ran; its result is a record of its own."
     record = RECORD_TYPES.get(kind) or OWN_TYPES.get(kind)
@@ -214,7 +214,7 @@ _SCORED = {
     "left_out": "parameters estimated from other data",
     "declared": "declared ranges of parameters",
 }
-"""By field of a score, where its predictions come from; the strictest first."""
+"""Origin of the predictions that a score is of, by its field; the strictest first."""
 
 
 def _sealed_scored(body: Body, words: RecordWords) -> str:
@@ -394,4 +394,4 @@ _SENTENCES: Mapping[str, Callable[[Body, RecordWords], str]] = {
         f"{plural(sum(last - first + 1 for first, last in body['rows']), 'event')} erased, with their names and times"
     ),
 }
-"""What a record of each kind says, in a line."""
+"""Functions that describe a record of each kind in a line."""

@@ -1,4 +1,4 @@
-"""What became of everything that language models answered in a run."""
+"""Outcomes of everything that language models answered in a run."""
 
 from __future__ import annotations
 

@@ -109,10 +109,10 @@ async def ask_stage(
 
     Args:
         run: The campaign.
-        cycle: Of the campaign.
+        cycle: Cycle of the campaign.
         stage: Name, for the position of its steps.
         questions: Differ in prompt, subject or sample.
-        number: Of the round, where a stage has several.
+        number: Number of the round, where a stage has several.
 
     Raises:
         FlowError: The budget is exhausted or a server gives no answer, and the study says to stop then. What was
@@ -190,7 +190,7 @@ class _AskedModel:
 
 @dataclass(frozen=True)
 class _DraftReply:
-    """Before it is written down."""
+    """A reply before it is recorded."""
 
     outcome: str
     reason: str

@@ -50,7 +50,7 @@ class CycleCase:
     study: Exhibit
     file: Exhibit
     background: tuple[Exhibit, ...]
-    """How theories stand, what the leader gets wrong, and the people."""
+    """Standing of theories, errors of the leader, and the people."""
     evidence: tuple[Exhibit, ...]
     """Every trial with answers and predictions, first the most telling trials of the latest experiment."""
     inputs: tuple[Digest, ...]
@@ -120,7 +120,7 @@ def _scores_in(
 
 
 def _exhibit_of_people(known: RunEvidence, ranked: Sequence[Digest]) -> Exhibit | None:
-    """How people differ in how well the ranked theories predict them."""
+    """Show how people differ in how well the ranked theories predict them."""
     state = known.state
     experiments = list(state.experiments.collected)
     scores = {

@@ -36,8 +36,8 @@ def change_model(folder: Path, name: str, changes: Mapping[str, Any]) -> ModelSe
     """Give a model of a run other settings, from the run's next pass on; what it has answered stays.
 
     Args:
-        folder: Of the run.
-        name: Of the model in the study.
+        folder: Folder of the run.
+        name: Name of the model in the study.
         changes: New values of keys of ``[models.NAME]``.
 
     Raises:
@@ -69,7 +69,7 @@ def change_model(folder: Path, name: str, changes: Mapping[str, Any]) -> ModelSe
 
 
 def taken(folder: Path) -> tuple[SpentAmount, Budget]:
-    """What the language models of a run have taken, and the most that they may.
+    """Return what the language models of a run have taken, and the most that they may.
 
     Raises:
         RunMissingError: There is no run.

@@ -25,15 +25,15 @@ _OUT_OF_BUDGET = "out_of_budget"
 
 
 def useless(state: RolesState, role: str, cycle: int) -> str:
-    """Why a model is not asked in a role any more; empty where it is.
+    """State why a model is not used in a role any more; empty where it is.
 
     Only earlier cycles count: a cycle ends with the roles with which it began. A model that did not answer because of
     its server, its budget or its context is asked again.
 
     Args:
         state: Everything that models have said so far.
-        role: Of the question.
-        cycle: Of the question.
+        role: Role of the question.
+        cycle: Cycle of the question.
     """
     lines = [
         item.record
@@ -52,7 +52,7 @@ def useless(state: RolesState, role: str, cycle: int) -> str:
 
 
 def failures(answered: Sequence[RoleAnswered]) -> str:
-    """How many questions have no answer that could be used, and why; empty where all have one.
+    """State how many questions have no usable answer, and why; empty where all have one.
 
     Questions that the budget did not cover are passed over: the study chose to go on without.
     """

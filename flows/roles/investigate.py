@@ -1,4 +1,4 @@
-"""Before a role answers, it may look into the matter: a conversation in which it calls the laboratory's tools.
+"""Investigation before a role answers: a conversation in which it calls the laboratory's tools.
 
 What its calls returned is shown to it, and can be cited, when it answers; what it says by the way counts only as far
 as records bear it out.

@@ -1,4 +1,4 @@
-"""What was learned, in a campaign and across campaigns: where it is kept, what comes back, and what may be called.
+"""Memory in a campaign and across campaigns: where it is kept, what is recalled, and which tools may be called.
 
 The library of a folder is a fold over the traces of all runs there, made whenever it is wanted. No file holds it, so
 none can be stale or forged. A campaign that shares it takes it once, when it begins, into its own trace, so that a
@@ -71,7 +71,7 @@ MEMORY_FOLDER = ".memory"
 DESK = "desk"
 """Trace of decisions about learned tools that commands of earlier versions made; it is still read."""
 ARCHIVES_APART = " + "
-"""Between the names of archives."""
+"""Text between the names of archives."""
 START_SHARE = 3
 """One candidate of a search in so many may be a theory that won elsewhere."""
 
@@ -316,7 +316,7 @@ def taken_library(evidence: RunEvidence, artifact: Digest) -> Library:
 
 
 def validity_in(state: RunState) -> Valid:
-    """Which records count: all but the seats of judges that were displaced."""
+    """Return the test for records that count: all but the seats of judges that were displaced."""
     displaced = state.seats.displaced
     return lambda digest: digest not in displaced
 
@@ -332,7 +332,7 @@ def cited(state: RunState, *kinds: type) -> list[Digest]:
 
 
 def recall_in(evidence: RunEvidence, *kinds: str) -> LessonRecall:
-    """How a campaign recalls: not at all, or by shared words; no winner is told that may not compete in it."""
+    """Return how a campaign recalls: not at all, or by shared words, without winners that may not compete in it."""
     if evidence.config.memory.arm == "none":
         return RecallNothing()
     library, competing = library_in(evidence), winners_in(evidence)

@@ -86,10 +86,10 @@ def role_shapes(
 
 
 def unusable(answer: BaseModel, shown: Sequence[Exhibit]) -> str:
-    """Why the laboratory could not use an answer of the right form; empty if it could.
+    """Explain why the laboratory could not use an answer of the right form; empty if it could.
 
     Args:
-        answer: Of a role.
+        answer: Answer of a role.
         shown: What the role was shown.
     """
     match answer:

@@ -1,4 +1,4 @@
-"""How often the same responses were analysed, as far as this laboratory's home knows.
+"""Other analyses of the same responses, as far as this laboratory's home knows.
 
 A note about each run on published responses, or on those of a file, is kept in ``analyses`` in the home: a sketch of
 what each participant responded, how often sealed responses were opened, and whether there is a verdict. It stays when
@@ -47,7 +47,7 @@ from lakatos.traces.wording import plural
 N_NEIGHBOURS: Final = 6
 """Rows of a group."""
 N_DIGESTS: Final = 32
-"""Of a sketch; fewer rows have fewer."""
+"""Most digests of a sketch; fewer rows have fewer."""
 SAME_PART: Final = 1 / 3
 """Share of the smaller sketch from which on two participants have the same responses; copies without a tenth of their
 rows share about two fifths."""
@@ -61,7 +61,7 @@ MOST_UNITS: Final = 5_000
 SAME_SHARE: Final = 0.5
 """Share of the participants of the smaller run from which on two runs have the same responses."""
 N_DIGITS: Final = 7
-"""To which attributes of trials are rounded: a copy may be written in another precision."""
+"""Digits to which attributes of trials are rounded: a copy may be written in another precision."""
 Digests = NDArray[np.uint64]
 NONE: Final[Digests] = np.empty(0, dtype=np.uint64)
 Unit = tuple[str, ...]
@@ -78,7 +78,7 @@ class AnalysisNote:
     begun_utc: str
     has_verdict: bool
     n_opened: int
-    """How often sealed responses were opened."""
+    """Number of times that sealed responses were opened."""
     units: tuple[Unit, ...]
 
     @property
@@ -152,7 +152,7 @@ def analysed_in(journal: Journal) -> tuple[AnalysisNote, list[AnalysisNote]] | N
 
 
 def analyses_in_words(others: Sequence[AnalysisNote]) -> str:
-    """How often the same responses were analysed in other runs, in a sentence; empty if never."""
+    """State how often the same responses were analysed in other runs, in a sentence; empty if never."""
     if not others:
         return ""
     n_opened = sum(note.n_opened for note in others)

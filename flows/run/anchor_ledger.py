@@ -36,7 +36,7 @@ from lakatos.traces.step import JOURNAL_FILE, Trace
 SUFFIX: Final = ".ledger"
 """Suffix of a ledger's folder, after the name of the anchor file."""
 PATIENCE_S: Final = 60.0
-"""How long a campaign waits for another one that writes the ledger."""
+"""Seconds that a campaign waits for another one that writes the ledger."""
 TYPES: Final[Mapping[str, type[Record]]] = {
     "level_drawn": LevelDrawn,
     "anchor_exposed": LabelsExposed,
@@ -50,7 +50,7 @@ class AnchorLedger:
 
     folder: Path
     confirm: Digest
-    """Which comparisons the file's confirm part has, whatever words it has for them."""
+    """Digest of the comparisons in the file's confirm part, whatever words it has for them."""
     items: frozenset[Digest]
     """Items of confirm and vault by identity; no other ledger may count access to their labels."""
     version: Digest

@@ -1,4 +1,4 @@
-"""Where runs of a study were begun, as this laboratory's home knows, whatever folder they lie in.
+"""Places where runs of a study were begun, as this laboratory's home knows, whatever folder they lie in.
 
 A note per run is kept in ``begun`` in the home, named after the study's digest; it holds the run's folder. A note whose
 folder holds no run any more is removed when it is looked for.
@@ -36,7 +36,7 @@ def forget_begun(study: CampaignConfig, folder: Path, made: Sequence[Path]) -> N
 
     Args:
         study: Its study.
-        folder: Of the run, which is closed.
+        folder: Folder of the run, which is closed.
         made: Folders that were made for it, the innermost first; those that hold something else stay.
     """
     forget_heads(folder)

@@ -41,9 +41,9 @@ CHUNK_S: Final = 0.5
 LEAST_S: Final = 0.5
 """Questions expected to take less in all are answered here."""
 CHUNKS_PER_WORKER: Final = 4
-"""So that the last chunk is not waited for long."""
+"""Chunks of each worker, so many that the last one is not waited for long."""
 WORKERLESS_S: Final = 180.0
-"""How long a cluster without any worker is waited for."""
+"""Seconds that a cluster without any worker is waited for."""
 
 
 class ClusterError(FlowError):
@@ -62,7 +62,7 @@ def laboratory_of(
     """A laboratory on the cluster that ``LAKATOS_CLUSTER`` (or ``cluster``) names; of this process where it is empty.
 
     Args:
-        domain: Of all trials that theories are asked about.
+        domain: Domain of all trials for which theories predict.
         n_workers: Theories that run at the same time here, for what is not sent out.
         cluster: Address of a Dask scheduler, or ``local:N``.
         seconds: Processor time of one call of a theory.
@@ -104,7 +104,7 @@ class ClusterLaboratory(Laboratory):
     def __reduce__(
         self,
     ) -> tuple[Callable[..., Laboratory], tuple[str, TaskFile | None, frozenset[str], float]]:
-        """On a worker, this laboratory is the worker's own."""
+        """Pickle the laboratory such that, on a worker, it is the worker's own."""
         own = full_name(self.domain), task_file_of(self.domain), self._require, self.seconds
         return _own_laboratory, own
 
@@ -200,8 +200,8 @@ def chunk_size(n_items: int, n_threads: int, seconds: float | None) -> int:
     """Items of one chunk: a few chunks for each thread, but none that is over in less than `CHUNK_S`.
 
     Args:
-        n_items: In all.
-        n_threads: Of the cluster.
+        n_items: Number of items in all.
+        n_threads: Number of threads of the cluster.
         seconds: What one item takes; None if that is unknown.
     """
     even = -(-n_items // (CHUNKS_PER_WORKER * max(n_threads, 1)))
@@ -241,7 +241,7 @@ def _own_laboratory(
 
 
 def _answer(question: bytes, chunk: bytes, code: Fingerprint) -> tuple[bytes, float]:
-    """What a question makes of a chunk of items, packed, and the seconds that it took.
+    """Answer a question about a chunk of items; the result packed, and the seconds that it took.
 
     Raises:
         ClusterError: This worker runs other code than the campaign.

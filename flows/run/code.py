@@ -1,4 +1,4 @@
-"""Which code computes a run: a fingerprint of what it uses, by what the code says and not by its comments."""
+"""Fingerprint of the code that computes a run, by what the code states and not by its comments."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def science(domain: str = "", root: Path = ROOT) -> Fingerprint:
     import them. Prompts do: they decide what a step computes, too.
 
     Args:
-        domain: Of the run's study; of everything where it is empty.
+        domain: Domain of the run's study; of everything where it is empty.
         root: Folder of the packages.
     """
     texts = {

@@ -1,4 +1,4 @@
-"""What carries a campaign: Prefect, or plain asyncio. Prefect is imported only when asked for.
+"""Engine of a campaign: Prefect, or plain asyncio. Prefect is imported only on demand.
 
 Stages are plain asynchronous functions with the decorators of `flows.run.parts`::
 
@@ -296,8 +296,8 @@ _FORGETFUL = {
     "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_ENABLED": "false",
     "PREFECT_SERVER_SERVICES_TRIGGERS_ENABLED": "false",
 }
-"""For a server whose database is deleted with it. Writing task runs would only compete with flow runs for SQLite:
-after a burst of tasks a flow run waited 14 s for Prefect's retries."""
+"""Settings of a server whose database is deleted with it. Writing task runs would only compete with flow runs for
+SQLite: after a burst of tasks a flow run waited 14 s for Prefect's retries."""
 
 
 class _PrefectSession:
@@ -359,7 +359,7 @@ class _PrefectSession:
             importlib.import_module("prefect.main")
 
     def wait(self, on_wait: Callable[[str], None]) -> None:
-        """Until Prefect is imported and its server answers."""
+        """Wait until Prefect is imported and its server answers."""
         begun = time.monotonic()
         while self._importing.is_alive():
             on_wait("loading Prefect ...")

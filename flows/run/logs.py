@@ -1,4 +1,4 @@
-"""What happens as lines of JSON, for machines that collect logs: ``LAKATOS_LOG=json``.
+"""Events as lines of JSON, for machines that collect logs: ``LAKATOS_LOG=json``.
 
 Every line has ``time`` (ISO 8601, UTC), ``level``, ``event`` and what belongs to that event. Names and texts come from
 theories and models; JSON escapes what could disturb a terminal.
@@ -44,7 +44,7 @@ def json_lines(stream: TextIO | None = None, **always: Any) -> ProgressSink:
 
 
 def _values(event: ProgressEvent) -> dict[str, Any]:
-    """What a line states about an event, by its names in these logs."""
+    """Return the values that a line states about an event, by its names in these logs."""
     match event.kind:
         case "campaign":
             return {"question": event.text, "n_cycles": event.n_cycles}
@@ -68,7 +68,7 @@ def progress(**always: Any) -> CampaignProgress:
 
 
 def speaker() -> Callable[[str], None]:
-    """How a command that goes on for long says what happens."""
+    """Return the function by which a long-running command reports what happens."""
     if wanted():
 
         def say(text: str) -> None:

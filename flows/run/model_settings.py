@@ -133,7 +133,7 @@ class RolesConfig(FrozenPart):
         return any(True for _ in self.named)
 
     def sampling(self) -> TokenSampling:
-        """How the tokens of responses are drawn: temperature and most tokens."""
+        """Return how the tokens of responses are drawn: temperature and most tokens."""
         return TokenSampling(temperature=self.temperature, max_tokens=self.max_tokens)
 
 

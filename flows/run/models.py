@@ -180,7 +180,7 @@ def budget_in(trace: Trace, study: Budget) -> Budget:
 
 
 def out_of_budget(config: CampaignConfig, folder: Path, error: Exception) -> str:
-    """Why no model is asked, where the study goes on without.
+    """State why no model is used, where the study continues without one.
 
     Raises:
         FlowError: The study stops where its budget is exhausted.

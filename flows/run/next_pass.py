@@ -50,7 +50,7 @@ class PendingWork:
     last_batch: int
     """Number of the newest of them; 0 without one."""
     ended: Ended | None
-    """How the last pass ended, if nothing was written since; None where a pass is unfinished."""
+    """End of the last pass, if nothing was written since; None where a pass is unfinished."""
     text: str
     """Last message of that pass: the verdict, or what it waits for."""
 
@@ -61,7 +61,7 @@ class PendingWork:
 
     @property
     def reason(self) -> str:
-        """Why a pass is due, or why none is."""
+        """Reason why a pass is due, or why none is."""
         if self.seq == 0:
             return "it has not begun"
         if self.n_pending:
@@ -70,7 +70,7 @@ class PendingWork:
 
     @property
     def idle(self) -> str:
-        """What an idle run waits for; its verdict was printed by the pass that reached it."""
+        """What an idle run waits for, in words; its verdict was printed by the pass that reached it."""
         return "the verdict has been reached" if self.ended == "concluded" else self.text
 
     @property

@@ -94,7 +94,7 @@ class PageConfig(ConfigSection):
     feedback (``feedback``)."""
 
     def words(self, *, within: bool = False) -> tuple[str, ...]:
-        """How trials are given, for the preregistration; nothing where all is as it always was.
+        """State how trials are presented, for the preregistration; empty where all is by default.
 
         Args:
             within: Whether conditions are within participants; the design's summary says their order.

@@ -28,7 +28,7 @@ KEPT: Final = (
 )
 """Files by which a folder is recognised that a run, an inbox or a page keeps."""
 OWN_EXPORTS: Final = ("export", "exports", "prov.json")
-"""Where exports of a run are written in its own folder; a withdrawal removes them."""
+"""Names under which exports of a run are written in its own folder; a withdrawal removes them."""
 REPORTS: Final = ("report.html", "summary.html")
 """Pages of a run that may show responses; a withdrawal removes them."""
 
@@ -99,7 +99,7 @@ def check_name(name: str) -> str:
 
 
 def new_folder(runs: Path, name: str, *, numbered: bool) -> Path:
-    """Where a new run goes: ``runs/name``, or ``runs/name-1``, ``-2``, ... when numbered.
+    """Return the folder of a new run: ``runs/name``, or ``runs/name-1``, ``-2``, ... when numbered.
 
     Raises:
         FlowError: The name is taken, or names another place.

@@ -49,7 +49,7 @@ def start_server(
     Args:
         listener: Bound and listening.
         home: Folder of its log, and of its database where ``PREFECT_HOME`` says so.
-        environment: Of the process.
+        environment: Environment of the process.
         keep: Leave ``home`` when it ends.
     """
     require_handing("Prefect's server")
@@ -94,9 +94,9 @@ def lasting_environment(
 
     Args:
         home: Folder of its database.
-        address: Where it will answer, without ``/api``.
-        secret: That clients must give; see `new_secret`.
-        names: By which it may be asked, beside addresses in numbers and ``localhost``.
+        address: Address at which it will answer, without ``/api``.
+        secret: Secret that clients must give; see `new_secret`.
+        names: Names by which it may be addressed, beside addresses in numbers and ``localhost``.
     """
     dropped = {"PREFECT_API_URL", "PREFECT_PROFILE"}
     kept = {name: value for name, value in os.environ.items() if name not in dropped}

@@ -1,4 +1,4 @@
-"""What a person sees while a campaign runs: a live display, plain lines, or nothing.
+"""Display of a campaign while it runs: a live display, plain lines, or nothing.
 
 Names and texts come from theories and models, so they are untrusted: control characters are replaced and Rich markup
 is never interpreted.
@@ -54,15 +54,15 @@ class ProgressEvent:
     text: str = ""
     """The question, the stage, the note, what is waited for or the verdict."""
     detail: str = ""
-    """Of a stage."""
+    """Detail of a stage."""
     cycle: int = 0
-    """Of a stage; 0 outside cycles."""
+    """Cycle of a stage; 0 outside cycles."""
     n_cycles: int = 0
-    """At most so many, where a campaign begins."""
+    """Most cycles of a campaign, where one begins."""
     names: tuple[str, ...] = ()
     """The rivals that the next experiment is to tell apart."""
     rows: tuple[LeaderRow, ...] = ()
-    """How the rivals stand, the best first."""
+    """Standing of the rivals, the best first."""
 
 
 ProgressSink = Callable[[ProgressEvent], None]

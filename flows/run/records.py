@@ -260,7 +260,7 @@ RECORD_TYPES: RecordTypes = (
 )
 
 ENDED_AS_SET = "the preset number of cycles was reached"
-"""How the reason begins with which a search stops after its last cycle; earlier versions wrote ``budget``."""
+"""Beginning of the reason with which a search stops after its last cycle; earlier versions wrote ``budget``."""
 ACTS = frozenset(
     kind_of(record)
     for record in (

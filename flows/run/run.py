@@ -277,7 +277,7 @@ def create_run(
         config: The study.
         folder: Must not hold a run yet.
         data: Folder of the published data sets, for archival studies.
-        progress: Where to show what happens; silent by default.
+        progress: Display of what happens; silent by default.
         n_workers: Theories that run at the same time; does not change results.
         sealed_rows: Trials sealed from the loop, by archived experiment; chosen by the seed when None.
         kept: Artifacts of a run that holds the responses of the study's file; they are read from the file when None.
@@ -388,7 +388,7 @@ def read_state(folder: Path, until: Digest | None = None) -> tuple[RunState, Tra
     Close the trace after use.
 
     Args:
-        folder: Of the run.
+        folder: Folder of the run.
         until: Record after which the state is read; the newest by default.
 
     Raises:
@@ -485,10 +485,10 @@ def code_in_force(trace: Trace, begun_by: Fingerprint) -> Fingerprint:
 def code_changes_in_words(
     trace: Trace, changes: Iterable[Recorded[CodeAccepted]], cycles: Sequence[Recorded[CycleClosed]]
 ) -> list[str]:
-    """Which code computed what: a sentence for each accepted change, nothing where one code computed everything.
+    """State which code computed what, a sentence for each accepted change; empty where one code computed everything.
 
     Args:
-        trace: Of the run.
+        trace: Trace of the run.
         changes: Those to tell of, the oldest first.
         cycles: Those that are closed and count.
     """
@@ -503,7 +503,7 @@ def code_changes_in_words(
 def _cycles_ended_before(
     trace: Trace, change: Recorded[CodeAccepted], cycles: Sequence[Recorded[CycleClosed]]
 ) -> str:
-    """How far a run had come, in closed cycles, when its code changed."""
+    """State how far a run had come, in closed cycles, when its code changed."""
     digests = [change.digest, *(item.digest for item in cycles)]
     places = [trace.journal.find_record(digest) for digest in digests]
     numbers = [event.seq for event in places if event is not None]
@@ -519,7 +519,7 @@ def accept_code(folder: Path, digest: str, because: str) -> CodeAccepted:
     """Let a run go on with this code although other code computed it so far; it is a record, and a deviation.
 
     Args:
-        folder: Of the run.
+        folder: Folder of the run.
         digest: Beginning of this code's fingerprint, at least eight digits, as the refusal said it.
         because: Why the results are still worth having, in words for whoever reads the report.
 

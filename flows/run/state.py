@@ -86,7 +86,7 @@ class RunState:
     judging: JudgingState = field(default_factory=JudgingState)
     """Verdicts of judges."""
     seats: SeatsState = field(default_factory=SeatsState)
-    """Which judges there are."""
+    """Judges of the run and their seats."""
     memory: MemoryState = field(default_factory=MemoryState)
 
     def board(self) -> Scoreboard:

@@ -211,7 +211,7 @@ class ParticipantsConfig(ConfigSection):
         return {key: value[key] for key in value if key not in unused}
 
     def without_form(self) -> dict[str, Any]:
-        """What depends on the form of the file, replaced by what remains of it in every form."""
+        """Return the settings, with what depends on the form of the file replaced by what every form has."""
         attributes = sorted(self.columns.attributes) if self.columns else []
         known: dict[str, Any] = {"columns": {"attributes": attributes}}
         if self.columns and self.columns.condition:

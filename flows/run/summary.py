@@ -1,4 +1,4 @@
-"""How far a run is and how its rivals stand, kept beside the run, so that whoever asks need not load the laboratory.
+"""Progress of a run and standing of its rivals, kept beside the run, so that it is read without the laboratory.
 
 The file is a copy, never a truth: it counts only while the journal ends with the event that it names, and only as this
 laboratory wrote it, which a code made with the laboratory's key shows.
@@ -53,7 +53,7 @@ class RunSummary:
 
     @property
     def line(self) -> str:
-        """How far it is, and the counts."""
+        """How far the run is, and the counts, in a line."""
         return f"{self.how}  {self.counts}"
 
     @property
@@ -81,7 +81,7 @@ def summary_of(state: RunState, head: tuple[int, str], waiting: str) -> RunSumma
     """The summary of a state.
 
     Args:
-        state: Of the run.
+        state: State of the run.
         head: Number and hash of the last event that it was computed from.
         waiting: Whom the run waits for, in words.
     """
@@ -142,7 +142,7 @@ def read_summary(folder: Path) -> RunSummary | None:
 
 
 def _progress_of(state: RunState) -> str:
-    """How far a run without a verdict is."""
+    """State how far a run without a verdict is."""
     n_closed = len(state.campaign.cycles)
     n_cycles = state.campaign.config.stop.cycles if state.campaign.config else 0
     if n_closed >= n_cycles or (state.campaign.cycles and state.campaign.cycles[-1].record.stop):

@@ -25,7 +25,7 @@ SHOWN: Final = 8
 
 @dataclass(frozen=True)
 class TakingPart:
-    """How many participants a run has, over all of its experiments."""
+    """Number of participants of a run, over all of its experiments."""
 
     invited: int = 0
     """Invitations that were made."""

@@ -20,6 +20,6 @@ VARIABLES: Final[Mapping[str, str]] = {
     "LAKATOS_VIEW_TOKEN": "token that readers of the observatory must enter",
     "LAKATOS_DEBUG": "any value: errors are shown with their traceback",
 }
-"""What each sets, by its name."""
+"""Meaning of each variable, by its name."""
 INTERNAL: Final = frozenset(("LAKATOS_BY_EVENT", "LAKATOS_SERVER_NAMES", "LAKATOS_TETHER"))
 """Variables that processes of the laboratory set for one another."""

@@ -21,7 +21,7 @@ from lakatos.traces.step import Recorded, StepContext
 from lakatos.traces.wording import plural
 
 DIGITS: Final = 6
-"""Of a distance that decides: another processor may round the last of sixteen."""
+"""Digits of a distance that decides: another processor may round the last of sixteen."""
 
 
 @task(name="follow")
@@ -116,7 +116,7 @@ def _reason_to_stop(
     improved: bool,
     distance: float | None = None,
 ) -> str:
-    """Why the campaign ends after a cycle; empty where it goes on."""
+    """State why the campaign ends after a cycle; empty where it goes on."""
     settings = evidence.config.stop
     since = 0 if improved else 1 + _stalled(evidence.state)
     if cycle >= settings.cycles:

@@ -107,7 +107,7 @@ async def recruit(
 
 
 def standing(run: Run, cycle: int, number: int = 0, *, experiment: str = "") -> AskedPeople | None:
-    """What was asked in this place already: it stays asked, whatever became of the evidence for asking it.
+    """Return what was preregistered in this place already: it stands, whatever became of the evidence for it.
 
     The place is the ``number`` of an experiment in its cycle, or the name of an experiment.
     """
@@ -536,12 +536,12 @@ def _displace(
 
 
 def n_counting(config: CampaignConfig, trace: Trace, state: RunState, name: str) -> int:
-    """How many people's responses to an experiment would count if nobody else came; nothing is written down.
+    """Count whose responses to an experiment would count if no participant followed; nothing is written down.
 
     Args:
-        run: That a pass is about to carry on; its own state does not know of the experiment before it does.
+        run: Run that a pass is about to continue; its own state does not know of the experiment before it does.
         state: All that is recorded.
-        name: Of the experiment.
+        name: Name of the experiment.
     """
     people = answers_of(trace, name)
     found = _exclusions(

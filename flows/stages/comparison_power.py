@@ -1,4 +1,4 @@
-"""How often a design would show the differences between participants that a study asks about."""
+"""Power of a design to show the differences between participants that a study tests."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from lakatos.traces.digest import Digest
 def power_for_groups(
     evidence: RunEvidence, name: Digest, plan: Design, rng: np.random.Generator
 ) -> str:
-    """How often the comparison of groups that a study asks for would show a difference.
+    """State how often the comparison of groups that a study requires would show a difference.
 
     Two groups are taken to be of the same size, and all to be followed by the leading theory with the people so far.
     """
@@ -32,7 +32,7 @@ def power_for_groups(
 def power_for_effects(
     evidence: RunEvidence, name: Digest, plan: Design, rng: np.random.Generator
 ) -> str:
-    """How often the effects that a study asks about would be shown.
+    """State how often the effects that a study tests would be shown.
 
     All people are taken to follow the leading theory, with the people so far as those of the mean attribute, or of the
     first condition within participants.
@@ -55,7 +55,7 @@ def _power(
     by: str,
     size: float,
 ) -> str:
-    """What simulation says of one column."""
+    """State the simulated power for one column."""
     stimuli: Stimuli = plan.stimuli
     theory = evidence.theory(name)
     try:

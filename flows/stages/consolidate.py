@@ -37,7 +37,7 @@ from lakatos.traces.digest import Digest, canonical_json, digest_of
 from lakatos.traces.step import Recorded, StepContext
 
 FAILED = re.compile(r"([\w-]+): failed: .*?the tool [\w-]+ failed \((\w+)\)", re.DOTALL)
-"""How a conversation tells of a learned tool that failed; see `memory.use.LearnedTool`."""
+"""Pattern by which a conversation reports a learned tool that failed; see `memory.use.LearnedTool`."""
 
 
 @task(name="consolidate")
@@ -185,7 +185,7 @@ MOST_DRAFTS = 2
 
 @task(name="crystallise")
 async def crystallise(run: Run) -> None:
-    """At the end of a campaign: keep what it learned, and have plans that recur often enough become tools."""
+    """Keep what a campaign learned, and have plans that recur often enough become tools."""
     assert run.state.campaign.concluded is not None
     leave_winners(run)
     if run.config.memory.arm == "tools":

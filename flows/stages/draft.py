@@ -281,7 +281,7 @@ async def _try_one(
     """Check and fit a draft, one after another, so that the second of two equal sources is a duplicate.
 
     Args:
-        run, cycle, heard, attempt: Of the response.
+        run, cycle, heard, attempt: Run, cycle, earlier answers and attempt of the response.
         answer: The draft, as a response with one.
         screened: Record of the choice among several drafts, and the place of this one.
     """

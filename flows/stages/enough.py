@@ -117,7 +117,7 @@ def stop_early(
 
     Args:
         evidence: What the campaign knows.
-        trace: Where the end is recorded.
+        trace: Trace in which the end is recorded.
         plan: What was frozen.
         waiting: How far collection is.
         kept: People whose responses count, in order of arrival.
@@ -172,7 +172,7 @@ def before_stop(
 
 
 def n_until_look(kept: Sequence[bool], n_decided: int) -> int:
-    """How many participants took part until a look at ``n_decided`` of them whose responses count.
+    """Count the participants until a look at ``n_decided`` of them whose responses count.
 
     Args:
         kept: ``(n_participants,)`` in the order of arrival; False for the excluded, who do not count.

@@ -143,7 +143,7 @@ def leave_winners(run: Run) -> None:
 
 
 def _tried_on(state: RunState, name: Digest) -> list[TheoryTried]:
-    """How a theory did on every experiment, beside the best theory there."""
+    """Compare a theory with the best theory on every experiment."""
     found = []
     for experiment in state.experiments.collected:
         scores = {

@@ -109,7 +109,7 @@ def freeze_predictions(
 
 
 def _stopping_rule(config: CampaignConfig, chosen: DesignChosen, plan: Design) -> str:
-    """When collection of an experiment ends, and when no further experiment follows."""
+    """State when collection of an experiment ends, and when no further experiment follows."""
     own = chosen.stopping or _fixed_sample(chosen, plan)
     if chosen.experiment == CONFIRMATION:
         return own
@@ -117,7 +117,7 @@ def _stopping_rule(config: CampaignConfig, chosen: DesignChosen, plan: Design) -
 
 
 def _fixed_sample(chosen: DesignChosen, plan: Design) -> str:
-    """How many responses there will be, where nothing ends collection early."""
+    """State how many responses there will be, where nothing ends collection early."""
     if chosen.n_answers:
         return f"all {chosen.n_answers:,} existing responses to these trials, of {plan.n_participants} participants"
     return (
@@ -167,7 +167,7 @@ ANALYSIS = (
     "the 95% interval of their paired difference, clustered by participant, includes zero (Student's t, two standard "
     f"errors at least), or if it is based on fewer than {LEAST_UNITS} participants."
 )
-"""How responses decide between theories."""
+"""Rule by which responses decide between theories."""
 
 
 DEPENDENCES = (
@@ -175,7 +175,7 @@ DEPENDENCES = (
     "then scored with the population of the same attributes, by the effects frozen here; frozen shares refer to all "
     "participants."
 )
-"""How responses count of people of whom something is known, where a theory says that it matters."""
+"""Rule by which responses of people with known attributes count, where a theory depends on these."""
 
 
 GROUPS = (
@@ -183,13 +183,13 @@ GROUPS = (
     "interval of the difference excludes 0 and the permutation test (group labels exchanged among the participants of "
     "an experiment; largest statistic over all parameters and groups) has p of at most 0.05."
 )
-"""How responses decide between groups, where a study compares some."""
+"""Rule by which responses decide between groups, where a study compares some."""
 EFFECTS = (
     "Effects of attributes of participants are estimated at the end, with the leading theories. A parameter depends on "
     "an attribute if the 95% interval of its change excludes 0 and the permutation test (values exchanged among the "
     "participants of an experiment; largest statistic over all parameters) has p of at most 0.05."
 )
-"""How responses decide on effects, where a study asks about some."""
+"""Rule by which responses decide on effects, where a study tests some."""
 
 
 EFFECTS_WITHIN = (
@@ -197,7 +197,7 @@ EFFECTS_WITHIN = (
     "depends on a condition if the 95% interval of its change excludes 0 and the permutation test (labels of the "
     "conditions exchanged within participants; largest statistic over all parameters) has p of at most 0.05."
 )
-"""How responses decide on effects of conditions within participants."""
+"""Rule by which responses decide on effects of conditions within participants."""
 
 
 def _rules_of(evidence: RunEvidence) -> str:

@@ -222,7 +222,7 @@ def _mending(
 
 
 def _shared(known: RunEvidence, case: CycleCase) -> list[Exhibit]:
-    """What arbiter, advocate and reviser read alike, in one order, so that a server reads it once in a cycle."""
+    """List what arbiter, advocate and reviser read alike, in one order, so that a server reads it once in a cycle."""
     first = next(iter(known.state.experiments.collected))
     fate = fate_exhibit(known.state)
     loser = theory_exhibit(known.theory(case.loser), "the loser")
@@ -340,7 +340,7 @@ def _opinion(title: str, read: Recorded[CaseRead] | None) -> list[Exhibit]:
 
 
 def _analyses(known: RunEvidence) -> list[Exhibit]:
-    """What analyses of earlier cycles showed, the newest that find room."""
+    """Show results of analyses of earlier cycles, the newest that find room."""
     room, lines = ANALYSES_CHARACTERS, []
     for item in reversed(known.state.roles.analyses):
         made = item.record
@@ -368,7 +368,7 @@ def _newest(evidence: RunEvidence) -> tuple[str, Trials]:
 
 
 def _arrays(evidence: RunEvidence) -> Exhibit:
-    """What an analysis finds in the newest experiment."""
+    """Show the arrays that an analysis receives of the newest experiment."""
     name, trials = _newest(evidence)
     labels, words = labels_and_words(evidence.domain)
     outcomes = {f"feedback_{REWARD}": "outcome of the chosen option"}

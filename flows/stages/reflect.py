@@ -95,7 +95,7 @@ def _question(
 
 
 def _presented(state: RunState, cycle: int) -> list[Exhibit]:
-    """What was presented to participants in a cycle."""
+    """Show what was presented to participants in a cycle."""
     return [
         Exhibit(
             f"experiment {item.record.experiment} was presented",

@@ -47,7 +47,7 @@ SOURCES = {
     "induction": "rules induced from the responses",
     "language_model": "proposals of language models",
 }
-"""Where new theories come from, by advocate."""
+"""Source of new theories in words, by advocate."""
 INDUCTION = "induction"
 """Author of rules found in the responses."""
 LEFT_OUT = 0.02
@@ -163,7 +163,7 @@ async def revise(
 
 
 def searched_in_words(n_tried: int, n_planned: int, unspent: str) -> str:
-    """How many candidates a search evaluated, as its record counts them.
+    """State how many candidates a search evaluated, as its record counts them.
 
     Args:
         n_tried: Number of candidates.
@@ -210,7 +210,7 @@ class WorkReport:
             n_done: So many of it are.
             n_planned: There will be so many.
             best: Nats per choice of the best theory; infinite where there is none yet.
-            share: Of the work that this is, between 0 and 1, where some are more work than others.
+            share: Share of the work that this is, between 0 and 1, where some are more work than others.
         """
         now = self.clock()
         words = f"{min(n_done, n_planned)} of {n_planned} {what}"
@@ -251,10 +251,10 @@ def induced(
     """Rules found in the answers themselves that predict left-out trials nearly as well as the search's best fits all.
 
     Args:
-        domain: Of the trials.
+        domain: Domain of the trials.
         trials: All responses so far.
         best: Criterion of what the grammar's advocate submits.
-        context: Of the step.
+        context: Context of the step.
         past: Whether responses depend on one's own past.
         report: Hears how far it is.
         first_option: What the first option always is, where it is one thing.

@@ -331,7 +331,7 @@ async def step_or_fail(
     """Take a step in which a theory runs; where it fails, write that down, and the theory is out.
 
     Args:
-        run, theory: Which theory runs in which campaign.
+        run, theory: Campaign, and the theory that runs in it.
         step, work, returns, inputs, position: As in `Run.step`.
         limited: Makes the record of the failure from its reason where the theory stays, as it has a score with fewer
             draws.

@@ -65,19 +65,20 @@ LEAST_TOKEN: Final = 16
 LARGEST_BODY: Final = 4096
 """Bytes of a request."""
 HEADERS: Final = security_headers(form_action="'self'")
-"""On every response. Drawings of trials carry style attributes; no other inline style and no inline script runs."""
+"""Headers of every response. Drawings of trials carry style attributes; no other inline style and no inline script
+runs."""
 
 
 @dataclass(frozen=True)
 class ViewAccess:
-    """Who may read the observatory: a token, and the names it may be asked by."""
+    """Access to the observatory: a token, and the names by which its server may be addressed."""
 
     token: str = ""
     """Empty where reading needs none, on this machine alone."""
     names: frozenset[str] = frozenset()
     """Names by which the server may be asked, beside addresses in numbers and ``localhost``."""
     cookie: str = field(default_factory=lambda: secrets.token_urlsafe(32))
-    """What a browser holds that has shown the token; made anew with every start."""
+    """Value of the cookie of a browser that has shown the token; made anew with every start."""
 
     def __post_init__(self) -> None:
         if self.token and len(self.token) < LEAST_TOKEN:
@@ -217,7 +218,7 @@ class _ObservatoryPages:
         return watch
 
     def version(self, look: RunMoment) -> str:
-        """What a page compares with what it shows, to learn whether to look again."""
+        """Return what a page compares with what it shows, to learn whether to look again."""
         return f"{look.seq}:{look.progress}"
 
     def run_page(

@@ -114,7 +114,7 @@ def compared_plot(
 def differences(
     chosen: Sequence[Digest], scores: Mapping[Digest, Mapping[str, TheoryScored]]
 ) -> list[tuple[str, Any, bool]]:
-    """By experiment: the first theory's advantage, and whether both had predicted before the answers came."""
+    """Compare by experiment: the first theory's advantage, and whether both had predicted before the responses."""
     first, second = (scores[name] for name in chosen)
     return [
         (

@@ -48,7 +48,7 @@ N_SHOWN: Final = 3
 SHAPES: Final = ("square", "triangle", "diamond")
 SHAPES_OF_GROUPS: Final = ("circle", *SHAPES)
 LINE_COLOURS: Final = (1, 4, 5)
-"""Of the lines of theories; groups of participants have the colours from 2 on."""
+"""Colours of the lines of theories; groups of participants have the colours from 2 on."""
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ def curve_theories(look: RunMoment, names: Sequence[str], chosen: Sequence[str])
 def answers_with_predictions(
     look: RunMoment, theories: Sequence[str]
 ) -> dict[str, tuple[Trials, list[Array]]]:
-    """By experiment, the responses and what each theory predicts; experiments that one was not scored on left out."""
+    """Return responses and predictions by experiment; experiments on which a theory was not scored are excluded."""
     scores = [scores_of(look, name) for name in theories]
     return {
         experiment: (trials, [predicted_shares(own[experiment]) for own in scores])
@@ -180,8 +180,8 @@ def binned(
 
     Args:
         values: ``(n_trials,)`` of the property, by experiment.
-        parts: By experiment, the responses and each theory's ``(n_trials, n_options)`` shares.
-        option: Whose share is meant.
+        parts: Responses and each theory's ``(n_trials, n_options)`` shares.
+        option: Option whose share is meant.
 
     Returns:
         One for each group that somebody answered, in order. Predictions count each trial as often as it was answered;
@@ -230,7 +230,7 @@ def binned(
 
 
 def chosen_by_unit(trials: Trials, rows: Array, option: int) -> tuple[Array, Array]:
-    """How often each person, or where they are pooled each trial, chose an option, and of how many responses."""
+    """Count how often each person, or where they are pooled each trial, chose an option, and of how many responses."""
     row_of = rows[trials.trial]
     unit = (trials.trial if trials.pooled else trials.participant)[row_of]
     count = trials.count[row_of]
@@ -292,7 +292,7 @@ def people_points(bins: Sequence[CurveBin]) -> list[PlotPoint]:
 
 @dataclass(frozen=True)
 class ParameterCurves:
-    """How the shares of some trials depend on one parameter of a theory."""
+    """Dependence of the shares of some trials on one parameter of a theory."""
 
     name: str
     prior: Prior
@@ -340,7 +340,7 @@ def parameter_curves(
 
 
 def parameters_part(look: RunMoment, digest: Digest) -> dict[str, Any] | None:
-    """How what a theory says depends on its parameters, with people's shares; None if there is no such theory.
+    """Show how predictions depend on a theory's parameters, with people's shares; None without such a theory.
 
     The theory runs in the sandbox, as everywhere; nothing is written.
     """

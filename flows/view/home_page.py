@@ -41,7 +41,7 @@ class RunCard:
 
     @property
     def words(self) -> str:
-        """What a search goes through."""
+        """Text of the card that a search of the runs looks through."""
         if self.look is None:
             return self.name.lower()
         leader = self.look.leader
@@ -76,7 +76,7 @@ def home(
         runs: All that there are, the newest first.
         text: Words that a run's name, question, domain or leader must hold.
         state: One of `STATES`.
-        domain: Of the study; any where empty.
+        domain: Domain of the study; any where empty.
         order: One of `ORDERS`.
     """
     cards = [card(name, look) for name, look in runs]

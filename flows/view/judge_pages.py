@@ -56,7 +56,7 @@ def judges(look: RunMoment) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class JudgeLean:
-    """How far a judge's probabilities lie above what then happened, on average."""
+    """Mean excess of a judge's probabilities over what then happened."""
 
     name: str
     n: int

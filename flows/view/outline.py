@@ -30,10 +30,10 @@ BATCH: Final = 500
 
 @dataclass(frozen=True)
 class WantedEvents:
-    """Which events a reader of the journal looks for."""
+    """Filter of the events that a reader of the journal looks for."""
 
     text: str = ""
-    """In the name, the place or the content; upper and lower case alike."""
+    """Text in the name, the place or the content; upper and lower case alike."""
     kind: str = ""
     cycle: int | None = None
     begun: bool = False
@@ -152,7 +152,7 @@ class JournalOutline:
         return next(self.rows([seq]), None)
 
     def place(self, digests: Iterable[Digest]) -> dict[Digest, JournalPlace]:
-        """Where records stand, of those that there are."""
+        """Find the places of records in the journal; unknown records are absent."""
         wanted = [digest for digest in dict.fromkeys(digests) if is_digest(digest)]
         found: dict[Digest, JournalPlace] = {}
         for start in range(0, len(wanted), BATCH):
@@ -194,7 +194,7 @@ class JournalOutline:
         ]
 
     def counted(self, kind: str, *fields: str) -> list[tuple[Any, ...]]:
-        """How many records of a kind have which values in some fields: values, then the number."""
+        """Count the records of a kind by the values of some fields: values, then the number."""
         if self.whole is not None:
             counts = Counter(self.values(kind, *fields))
             return [(*values, number) for values, number in counts.items()]

@@ -1,4 +1,4 @@
-"""What each page of the observatory shows of a run; one function for each, from what was recorded alone."""
+"""Content of each page of the observatory; one function for each, from what was recorded alone."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from lakatos.traces.digest import Digest
 
 FIRST_PICTURES: Final = 6
 STILL_S: Final = 120.0
-"""What a pass said holds for so long after it, while it records what the stage brings forth."""
+"""Seconds for which a pass's message holds, while the pass records the results of the stage."""
 
 
 # --- all pages ------------------------------------------------------------------------------------------------------
@@ -56,7 +56,7 @@ def sections(look: RunMoment) -> list[tuple[str, str, int | None]]:
 
 
 def now(look: RunMoment) -> str:
-    """What the run does at the moment."""
+    """State what the run does at the moment."""
     match look.progress:
         case "concluded":
             return "concluded"
@@ -74,7 +74,7 @@ def now(look: RunMoment) -> str:
 
 
 def said_now(look: RunMoment) -> PassMoment | None:
-    """What the pass that goes on said last; None where the journal tells of something newer, or none said anything."""
+    """Return the last message of the pass that goes on; None where the journal has something newer, or without one."""
     state = read_now(look.folder)
     if state is None or not state.stage or not look.times[1]:
         return state
@@ -83,7 +83,7 @@ def said_now(look: RunMoment) -> PassMoment | None:
 
 
 def who(look: RunReading) -> str:
-    """Whose choices these are, in two words."""
+    """Describe in two words whose choices these are."""
     if look.model:
         return "language model"
     if look.simulated:
@@ -98,7 +98,7 @@ def who(look: RunReading) -> str:
 
 @dataclass(frozen=True)
 class CycleChapter:
-    """What was tried in one cycle."""
+    """Summary of what was tried in one cycle."""
 
     number: int
     experiments: list[tuple[str, DesignChosen, Any]]
@@ -200,6 +200,6 @@ def story(look: RunMoment) -> dict[str, Any]:
 
 
 def limits_part(look: RunMoment) -> dict[str, Any]:
-    """What the result does not show; needs every score, so that it comes after the page."""
+    """State what the result does not show; needs every score, so that it comes after the page."""
     found = look.watch.kept(("limits", look.seq), lambda: limits(look.with_scores()))
     return {"limits": [text.replace(" (section 6)", "") for text in found]}

@@ -21,7 +21,7 @@ MOST_GROUPS: Final = 4
 def known_of_people(
     look: RunMoment, experiments: Sequence[str]
 ) -> dict[str, list[tuple[str, ...]]]:
-    """What is known of everybody, by name: for each experiment a word a person. Free texts stay out."""
+    """Return everybody's attributes by name: for each experiment a word a person. Free texts stay out."""
     page = look.config.page
     questions = [question for question in page.questions if question.kind != "text"]
     tables = []

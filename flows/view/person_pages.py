@@ -1,4 +1,4 @@
-"""Who answered, under pseudonyms: a table of an experiment's people, and a page for each of them."""
+"""Pages of participants, under pseudonyms: a table for an experiment, and a page for each participant."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ class PersonLine:
     """One person in one experiment."""
 
     key: str
-    """As in the address: the pseudonym, or the place among the people of a table."""
+    """Key in the address: the pseudonym, or the place among the people of a table."""
     name: str
     status: str
     counts: bool
     """Whether the responses are in the trial table."""
     n_answers: int
     share_last: float
-    """That chose the last option."""
+    """Share of responses that chose the last option."""
     time_ms: float
     """Median response time; NaN where times are not known."""
     missed: int
@@ -143,13 +143,13 @@ def _counted(look: RunMoment, experiment: str) -> list[Digest]:
 
 
 def excluded_in(look: RunMoment, experiment: str) -> dict[Digest, str]:
-    """By artifact of responses: the rule in words by which these do not count."""
+    """Map the artifact of responses that do not count to the rule in words that excludes them."""
     found = look.of(PersonExcluded, experiment=experiment)
     return {item.record.answers: item.record.words for item in found}
 
 
 def _answers(look: RunMoment, digest: Digest) -> PersonAnswers | None:
-    """What somebody answered; None where it was erased."""
+    """Return a participant's responses; None where they were erased."""
     try:
         return get_answers(look.trace.artifacts, digest)
     except UNREADABLE:
@@ -231,7 +231,7 @@ def _nats(record: TheoryScored | None, place: int) -> float:
 
 
 def people_plot(look: RunMoment, lines: Sequence[PersonLine], theories: Sequence[Digest]) -> Markup:
-    """How well two theories predict each person."""
+    """Draw how well two theories predict each person."""
     both = [line for line in lines if len(line.nats) == 2 and np.isfinite(line.nats).all()]
     if len(theories) < 2 or len(both) < 2:
         return Markup("")

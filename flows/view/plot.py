@@ -28,7 +28,7 @@ class PlotPoint:
     """Interval of ``y``."""
     link: str = ""
     key: str = ""
-    """Of the row that belongs to it, where marks can be selected."""
+    """Key of the row that belongs to it, where marks can be selected."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class PlotDots:
 
     name: str
     colour: int
-    """Of the series of the page, from 1; 0 for grey, -1 for that of the text."""
+    """Number of the colour among the series of the page, from 1; 0 for grey, -1 for that of the text."""
     shape: str
     """``circle``, ``square``, ``triangle`` or ``diamond``, so that colour is never the only difference."""
     points: Sequence[PlotPoint]
@@ -80,7 +80,7 @@ def plot(
     """The element that `static/plots.js` draws in.
 
     Args:
-        name: Of the plot on its page.
+        name: Name of the plot on its page.
         title: What it shows, for who does not see it.
         x, y: Names of the axes.
         dots, lines: What is drawn; those that are empty are left out.
@@ -89,7 +89,7 @@ def plot(
         marks: Upright lines.
         diagonal: Whether a line joins equal values.
         selects: Identifier of the table whose rows go with the marks, by ``data-key``.
-        height: In CSS pixels.
+        height: Height in CSS pixels.
     """
     data: dict[str, Any] = {
         "title": title,

@@ -11,7 +11,7 @@ from lakatos.flows.view.watch import RunMoment
 
 MOST_HITS: Final = 50
 SECONDS: Final = 1.0
-"""For one request; the page offers to go on from where it ended."""
+"""Seconds for one request; the page offers to go on from where it ended."""
 AROUND: Final = 90
 """Characters on each side of what was found."""
 
@@ -32,7 +32,7 @@ class CallHit:
 
 @dataclass(frozen=True)
 class CallsFound:
-    """What was found, and how far it was looked."""
+    """Calls that were found, and how far the search went."""
 
     hits: tuple[CallHit, ...]
     n_read: int

@@ -1,4 +1,4 @@
-"""How the leader came about, step by step: what was wrong, what was changed, and what the change mended."""
+"""Origin of the leader, step by step: what was wrong, what was changed, and what the change mended."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class WrongTrial:
 
 @dataclass(frozen=True)
 class TheoryStep:
-    """From one theory to the one that was made from it."""
+    """Step from one theory to the one that was made from it."""
 
     parent: Digest
     child: Digest
@@ -65,18 +65,18 @@ class TheoryStep:
     siblings: tuple[tuple[Digest, str], ...]
     """Others made from the same forerunner in the same cycle, with what became of them."""
     seen: ScoreEstimate | None
-    """What it gained on the responses it was made from, nats per choice."""
+    """Gain on the responses it was made from, nats per choice."""
     new: ScoreEstimate | None
-    """What it gained on responses that came later."""
+    """Gain on responses that came later."""
     errors: tuple[float, float] | None
     """Mean squared error of shares on all trials, before and after."""
     worst: tuple[WrongTrial, ...]
     n_wrong: int
-    """Trials on which people's interval leaves the forerunner out."""
+    """Trials on which people's interval excludes the forerunner's prediction."""
     n_cured: int
-    """Of these, trials on which it holds the theory made from it."""
+    """Number of these trials on which it includes the prediction of the theory made from it."""
     n_broken: int
-    """Trials on which it held the forerunner and no longer holds."""
+    """Trials on which it includes the forerunner's prediction and not that of the theory made from it."""
 
 
 def line_of_descent(look: RunMoment) -> list[Digest]:
@@ -204,7 +204,7 @@ def worst(look: RunMoment, wrong: Sequence[TrialPoint]) -> Iterator[WrongTrial]:
 
 @dataclass(frozen=True)
 class SearchSummary:
-    """What the advocates tried in one cycle."""
+    """Summary of what the advocates tried in one cycle."""
 
     cycle: int
     n_attempts: int

@@ -169,7 +169,7 @@ def pages_of(look: RunMoment, kind: str, body: Mapping[str, Any]) -> list[tuple[
 
 
 def conversation(look: RunMoment, body: Mapping[str, Any]) -> dict[str, Any]:
-    """What a language model was sent and what it answered."""
+    """Show what a language model was sent and what it answered."""
     found: dict[str, Any] = {"messages": [], "answer": None, "missing": []}
     for part in ("request", "completion"):
         try:
@@ -185,7 +185,7 @@ def conversation(look: RunMoment, body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def artifact(look: RunMoment, digest: Digest) -> dict[str, Any] | None:
-    """What an artifact holds; None if there is none."""
+    """Show what an artifact holds; None if there is none."""
     if not look.trace.artifacts.has(digest):
         return None
     store = look.trace.artifacts
@@ -243,7 +243,7 @@ def duration(value: float | None) -> str:
 
 
 def cost(look: RunMoment) -> dict[str, Any]:
-    """What was spent, at once where that is soon found."""
+    """Show what was spent, at once where that is soon found."""
     return (
         {"total": None}
         | (cost_part(look) if look.n_events <= SOON else {})
@@ -252,7 +252,7 @@ def cost(look: RunMoment) -> dict[str, Any]:
 
 
 def cost_part(look: RunMoment) -> dict[str, Any]:
-    """What was spent: time by step, tokens by role, money, people."""
+    """Show what was spent: time by step, tokens by role, money, people."""
     return look.watch.kept(("cost", look.seq), lambda: _cost(look))
 
 
@@ -288,7 +288,7 @@ MOST_BARS: Final = 14
 
 
 def _model_calls(look: RunMoment) -> list[tuple[Any, ...]]:
-    """What `MODEL_CALLS` finds, also where bodies are kept apart from the journal."""
+    """Return the rows of `MODEL_CALLS`, also where bodies are kept apart from the journal."""
     outline = look.outline
     if outline.whole is None:
         return outline.read(MODEL_CALLS)
@@ -328,7 +328,7 @@ def _cost(look: RunMoment) -> dict[str, Any]:
 
 
 def _time_chart(steps: Sequence[tuple[str, str, int, float | None, float | None]]) -> Markup:
-    """How long the steps took that took longest."""
+    """Draw the durations of the steps that took longest."""
     rows = []
     for words, _, n, time, _ in steps:
         rows.append((words.replace("_", " "), max(time or 0.0, 0.0), f"{duration(time)}, {n} ×"))

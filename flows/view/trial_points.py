@@ -19,11 +19,11 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class TrialPoint:
-    """How many people chose an option of a trial, and how many theories say do."""
+    """Share of people who chose an option of a trial, and the shares that theories predict."""
 
     experiment: str
     row: int
-    """Of the experiment's trials, from 0."""
+    """Row of the experiment's trials, counted from 0."""
     option: int
     n_answers: int
     share: float
@@ -31,7 +31,7 @@ class TrialPoint:
     high: float
     """95% interval of the share; people count once."""
     predicted: tuple[float, ...]
-    """By theory, in the order in which they were asked for."""
+    """Predicted share of each theory, in the order of the request."""
 
     @property
     def key(self) -> str:
@@ -40,7 +40,7 @@ class TrialPoint:
 
     @property
     def gap(self) -> float:
-        """How far the first two theories are apart."""
+        """Distance between the first two theories' predictions."""
         return abs(self.predicted[0] - self.predicted[1])
 
     @property

@@ -66,7 +66,7 @@ MOST_KEPT: Final = 64
 
 
 class JournalPlaces(Mapping[Digest, JournalPlace]):
-    """Where records stand in the journal, looked up when asked for."""
+    """Places of records in the journal, looked up on demand."""
 
     def __init__(self, outline: JournalOutline) -> None:
         self._outline = outline
@@ -164,7 +164,7 @@ class RunMoment(RunReading):
         return [item for item in self.watch.parsed_rows(rows) if self.valid(item.digest)]
 
     def with_scores(self, **values: object) -> RunMoment:
-        """With the scores of one experiment or theory; with all of them where nothing is named."""
+        """Return the moment with the scores of one experiment or theory; with all of them where nothing is named."""
         from lakatos.theories.engine.record import TheoryScored
 
         found = self.of(TheoryScored, **values) if values else self.records(TheoryScored)
@@ -173,7 +173,7 @@ class RunMoment(RunReading):
         return RunMoment(self.watch, replace(self.state, theories=theories))
 
     def with_people(self, experiment: str) -> RunMoment:
-        """With the responses of the people of one experiment."""
+        """Return the moment with the responses of the participants of one experiment."""
         from lakatos.experiments.record import AnswersArrived, PersonExcluded
 
         arrived = self.of(AnswersArrived, experiment=experiment)
@@ -194,7 +194,7 @@ class RunMoment(RunReading):
         )
 
     def library(self) -> Library:
-        """What was learned in this run."""
+        """Return the library that was learned in this run."""
         items = self.watch.parsed(self.outline.seqs(*LESSONS))
         return Library(tuple({item.digest: item.record for item in items}.items()))
 
@@ -228,10 +228,10 @@ class RunWatch:
     """One run that is followed; safe to use from several threads."""
 
     name: str
-    """As in addresses."""
+    """Name of the run in addresses."""
     folder: Path
     faults: list[str] = field(default_factory=list)
-    """What could not be read."""
+    """Parts that could not be read."""
     validity: Validity | None = None
     """None while nothing was ever erased, so that everything holds."""
 

@@ -36,7 +36,8 @@ SETTINGS: Mapping[str, Mapping[str, Any]] = {
     "multiattribute": {"validities": [0.9, 0.8, 0.7, 0.6], "levels": [0, 1, 2, 3]},
     "learning": {"n_steps": 40},
 }
-"""Of the spaces that simulated people are asked from; the domain's own where there are none."""
+"""Settings of the spaces from which trials of simulated participants are drawn; the domain's own where there are
+none."""
 
 
 @dataclass(frozen=True)
@@ -96,9 +97,9 @@ def simulated_items(
         n_trials: Distinct trials that judges see, drawn from these, since what is settled by much evidence teaches
             judges nothing; the label has the most. The steps of a schedule are set by ``settings``.
         n_people, n_settling: Powers of two: people behind what judges see, drawn from these, and behind the label.
-        n_draws: Of each theory's population.
+        n_draws: Number of draws of each theory's population.
         settled: Standard errors by which one must be ahead.
-        settings: Of the space.
+        settings: Settings of the space.
 
     Raises:
         AnchorError: After ten times as many problems as items were wanted, some cell is still not full.
@@ -157,7 +158,7 @@ class ComparedTheories:
     candidate: TheoryAuthor
     incumbent: TheoryAuthor
     so_far: tuple[ScoredExperiment, ScoredExperiment]
-    """Of candidate and incumbent."""
+    """Scores of candidate and incumbent so far."""
     in_errors: float
 
     @property
@@ -168,7 +169,7 @@ class ComparedTheories:
     def item(
         self, domain: str, problems: tuple[str, ...], people: tuple[str, ...], provenance: str
     ) -> AnchorItem:
-        """What judges are asked, with its truth."""
+        """Make the item that judges see, with its truth."""
         submission = describe(
             self.candidate.theory,
             self.incumbent.theory,
@@ -227,9 +228,9 @@ def archived_items(
     Args:
         archive: Experiments of one data set.
         domain, family, laboratory, rng: As in `simulated_items`.
-        n_blocks: Of each experiment.
+        n_blocks: Number of blocks of each experiment.
         n_pairs: Pairs of theories compared on each block.
-        n_draws: Of each theory's population.
+        n_draws: Number of draws of each theory's population.
     """
     items: list[AnchorItem] = []
     for trials in archive:
@@ -253,7 +254,7 @@ def archived_items(
 
 
 def strata(domain: str, machine: bool, label: bool) -> dict[str, str]:
-    """By which groups are protected and bias is measured."""
+    """Return the groups by which participants are protected and bias is measured."""
     return {
         "domain": domain,
         "origin": "machine" if machine else "human",
@@ -270,7 +271,7 @@ def _author(family: Family, rng: np.random.Generator, *, machine: bool) -> Theor
 def scored_on(
     laboratory: Laboratory, theory: Theory, trials: Trials, n_draws: int
 ) -> ScoredExperiment:
-    """What a theory with its declared people makes of some answers."""
+    """Score a theory with its declared people on some responses."""
     evidence = laboratory.evidence(theory, [trials], n_draws)[0]
     return ScoredExperiment(
         log_predictive(evidence), evidence.probabilities.mean(axis=0), trials.proportions

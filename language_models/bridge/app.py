@@ -21,14 +21,15 @@ POLL_S: Final = 0.1
 
 
 class BridgeSettings(FrozenPart):
-    """What the bridge says of itself, and how long a request waits."""
+    """Self-description of the bridge, and how long a request waits."""
 
     model: str = "bridge"
     who: str = Field("somebody", max_length=80)
-    """Who answers, a part of what is recorded with each answer."""
+    """Name of the one who answers, which is recorded with each answer."""
     context_tokens: int = Field(65_536, ge=1024)
     wait_s: float = Field(240.0, gt=0)
-    """Then the request is told to come again; shorter than the client waits (300 s unless a study says otherwise)."""
+    """Seconds after which a request must come again; shorter than the client waits (300 s unless a study sets another
+    time)."""
 
 
 def create_bridge(folder: QuestionFolder, settings: BridgeSettings | None = None) -> FastAPI:

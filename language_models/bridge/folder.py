@@ -34,10 +34,10 @@ class BridgeFolderError(LanguageModelError):
 
 @dataclass(frozen=True)
 class BridgeAnswer:
-    """What somebody wrote in answer to a question."""
+    """Answer to a question, as a person wrote it."""
 
     content: str
-    """As a model would have written it; JSON where a schema is to be met."""
+    """Text as a model would have written it; JSON where a schema is to be met."""
     tool_calls: tuple[tuple[str, Mapping[str, Any]], ...] = ()
     """Tools to be called first, by name, with their arguments."""
 
@@ -49,7 +49,7 @@ class QuestionFolder:
         """Use ``folder``, which is made if it is not there.
 
         Args:
-            folder: Of the questions.
+            folder: Folder of the questions.
             most_questions: After so many, new ones are refused.
         """
         folder.mkdir(parents=True, exist_ok=True)
@@ -124,7 +124,7 @@ class QuestionFolder:
 
 
 def read_answer(path: Path, body: Mapping[str, Any]) -> BridgeAnswer:
-    """What a file answers to a request.
+    """Read a file as the answer to a request.
 
     Raises:
         BridgeFolderError: It is too long, or not of the form that the request asks for.

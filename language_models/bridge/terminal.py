@@ -23,7 +23,7 @@ def answer_from_terminal(
     """Show questions as they come and write what is typed as their answers, until nothing more is typed.
 
     Args:
-        folder: Of the questions.
+        folder: Folder of the questions.
         typed: Lines; one that is ``.`` ends an answer, ``skip`` leaves a question to the folder.
         show: Prints a text.
         is_over: Whether to stop.

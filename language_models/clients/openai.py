@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     import openai
 
 LEAST_LOG_PROBABILITY: Final = -9999.0
-"""What servers write for log 0, and what an infinity is read as: records hold none."""
+"""Value that servers write for log 0, and as which an infinity is read: records hold none."""
 _SHOWN: Final = 400
 _TITLE: Final = re.compile(r"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL)
 _WRONG_KEY: Final = re.compile(
@@ -82,7 +82,7 @@ class OpenAIModel:
         """Nothing is sent yet, and no key is read.
 
         Args:
-            settings: Of the client ``openai``.
+            settings: Settings of the client ``openai``.
         """
         self.settings = settings
         self._clients: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, openai.AsyncOpenAI] = (
@@ -179,7 +179,7 @@ class OpenAIModel:
             )
 
     async def offered(self) -> list[dict[str, Any]]:
-        """What the server says it has, as it says it; costs nothing.
+        """Return the models that the server lists; costs nothing.
 
         Raises:
             TransientError: No answer came.
@@ -373,7 +373,7 @@ class _FieldRefusedError(Exception):
 
 
 def _said(error: openai.APIStatusError) -> str:
-    """What a server says is wrong: all that it sent, where the package finds no message in it."""
+    """Return a server's error message: all that it sent, where the package finds no message in it."""
     bare = error.message == f"Error code: {error.status_code}" and error.body is not None
     return f"{error.message} - {error.response.text}" if bare else error.message
 
@@ -411,7 +411,7 @@ def body_of_request(
     """A request as arguments of ``chat.completions.create``.
 
     Args:
-        settings: Of the model.
+        settings: Settings of the model.
         request: What is asked.
         withheld: Fields that are not sent. Where ``response_format`` is one of them, the prompt holds the schema.
     """

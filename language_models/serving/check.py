@@ -1,4 +1,4 @@
-"""What works on a server, found by asking it what the roles will ask.
+"""Check of what works on a server, by requests like those of the roles.
 
 Nothing is taken from documentation. The first request is the probe that a run sends, too. Then each role is graded by
 two answers: whether they can be read, and whether the laboratory could use what they say.
@@ -58,21 +58,21 @@ class ServingFinding:
 
 @dataclass(frozen=True)
 class CallFigures:
-    """How fast one role's calls are answered, one at a time."""
+    """Speed at which one role's calls are answered, one at a time."""
 
     role: str
     n_calls: int
     n_prompt_tokens: int
     n_tokens: float
-    """Of an answer, on average."""
+    """Tokens of an answer, on average."""
     first_token_s: float
     """Median."""
     tokens_per_s: float
-    """Of one answer after its first token, median."""
+    """Tokens per second of one answer after its first token, median."""
     total_s: float
     """Median."""
     cached_share: float
-    """Of the prompt's tokens, in calls after the first."""
+    """Share of the prompt's tokens that were cached, in calls after the first."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ async def check(
     """Try everything that the shapes need, and time them.
 
     Args:
-        settings: Of a model behind a server.
+        settings: Settings of a model behind a server.
         shapes: As the study's roles send them.
         n_calls: Timed calls for each shape.
 
@@ -136,7 +136,7 @@ async def check(
 
 
 def judge_probe(probe: ServerProbe) -> list[ServingFinding]:
-    """What the first request has shown of a server."""
+    """State what the first request has shown of a server."""
     enforced: dict[bool | None, tuple[State, str]] = {
         True: ("works", "an answer has the form of a schema against a prompt that wants prose"),
         False: ("partly", "the prompt states the form of answers, which are checked"),
@@ -150,7 +150,7 @@ def judge_probe(probe: ServerProbe) -> list[ServingFinding]:
 
 
 def judge_fields(withheld: Sequence[str]) -> list[ServingFinding]:
-    """Which fields of a request are not sent."""
+    """State which fields of a request are not sent."""
     if not withheld:
         return []
     text = f"not sent, since the server refuses or ignores them: {', '.join(withheld)}"
@@ -158,7 +158,7 @@ def judge_fields(withheld: Sequence[str]) -> list[ServingFinding]:
 
 
 def grade(shape: PromptShape, completions: Sequence[ModelCompletion]) -> ServingFinding:
-    """Whether a model can take a role: how many of its answers the laboratory could use."""
+    """Judge whether a model can take a role: how many of its answers the laboratory could use."""
     assert shape.answer is not None
     problems = []
     for completion in completions:
@@ -178,7 +178,7 @@ def grade(shape: PromptShape, completions: Sequence[ModelCompletion]) -> Serving
 
 
 def judge_structured(shape: PromptShape, completion: ModelCompletion) -> ServingFinding:
-    """Whether the content parses as the shape's answer."""
+    """Judge whether the content parses as the shape's answer."""
     assert shape.answer is not None
     feature = "structured output"
     try:
@@ -191,7 +191,7 @@ def judge_structured(shape: PromptShape, completion: ModelCompletion) -> Serving
 
 
 def judge_tools(shape: PromptShape, completion: ModelCompletion) -> ServingFinding:
-    """Whether a tool was called that is offered, with the arguments it takes."""
+    """Judge whether a tool was called that is offered, with the arguments it takes."""
     feature, offers = "tool calls", {offer.name: offer for offer in shape.request.tools}
     if not completion.tool_calls:
         if completion.finish_reason == "length":
@@ -213,7 +213,7 @@ def judge_tools(shape: PromptShape, completion: ModelCompletion) -> ServingFindi
 
 
 def wrong_arguments(offer: ToolOffer, arguments: str) -> str:
-    """What is wrong with the names of a tool's arguments; empty if nothing is."""
+    """Explain what is wrong with the names of a tool's arguments; empty if nothing is."""
     try:
         given = json.loads(arguments)
     except ValueError:
@@ -228,7 +228,7 @@ def wrong_arguments(offer: ToolOffer, arguments: str) -> str:
 
 
 def judge_log_probabilities(shape: PromptShape, completion: ModelCompletion) -> ServingFinding:
-    """Whether each token has a log probability and as many alternatives as asked, which are probabilities together."""
+    """Judge whether each token has a log probability and the requested alternatives, which add up to at most 1."""
     feature, wanted = "log probabilities", shape.request.n_log_probabilities
     tokens = completion.log_probabilities
     if not tokens:
@@ -372,7 +372,7 @@ _WORD_SCHEMA: dict[str, Any] = {
 async def _limits(
     model: OpenAIModel, settings: ModelSettings, client: httpx.AsyncClient, context: int | None
 ) -> list[ServingFinding]:
-    """What becomes of a prompt that is longer than the context, and whether the server counts its work."""
+    """Find what becomes of a prompt longer than the context, and whether the server counts its work."""
     request = ModelRequest(messages=(), sampling=TokenSampling(temperature=0.0, max_tokens=64))
     found = []
     if context is not None and context <= MOST_OVERFLOWN:

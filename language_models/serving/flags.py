@@ -59,8 +59,8 @@ def check_flags(
 
     Args:
         asked: Flag to value; None where it takes none.
-        known: From `read_flags`.
-        version: Of the server, for the message.
+        known: Flags from `read_flags`.
+        version: Version of the server, for the message.
 
     Raises:
         ProfileError: A flag is unknown, ignored, or has a value that the server does not list.

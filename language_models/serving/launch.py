@@ -1,4 +1,4 @@
-"""From a profile to a command line and environment variables of vLLM."""
+"""Conversion of a profile to a command line and environment variables of vLLM."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class ServerLaunch:
     variables: dict[str, str]
     """The whole environment of the process."""
     base_url: str
-    """Where it will speak the OpenAI protocol."""
+    """Address at which the server will use the OpenAI protocol."""
     model: str
     """Its name in requests."""
     key: str | None
-    """That requests must bring."""
+    """Key that requests must bring; None without one."""
     start_timeout_s: float
 
 
@@ -182,7 +182,7 @@ def _lines(flags: Mapping[str, str | tuple[str, ...] | None]) -> dict[str, str |
 
 
 def settings_of(profile: ServingProfile) -> ModelSettings:
-    """How a study asks for the model that a profile serves."""
+    """Return the settings by which a study uses the model that a profile serves."""
     return ModelSettings(
         name=profile.name or profile.asked_name,
         model=profile.asked_name,

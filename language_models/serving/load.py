@@ -26,11 +26,11 @@ class TimedCall:
     first_token_s: float
     total_s: float
     n_tokens: int
-    """Of the answer; 0 where the server does not say."""
+    """Tokens of the answer; 0 where the server does not state them."""
     n_prompt_tokens: int
     n_cached_tokens: int
     error: str = ""
-    """What the server said instead of answering."""
+    """Error that the server sent instead of an answer."""
 
 
 def http_client(settings: ModelSettings, n_connections: int = 128) -> httpx.AsyncClient:
@@ -105,9 +105,9 @@ async def time_calls(
     """Ask all, so many at a time.
 
     Args:
-        client: From `http_client`.
-        settings: Of the model.
-        requests: In the order in which they are begun.
+        client: Client from `http_client`.
+        settings: Settings of the model.
+        requests: Requests in the order in which they are begun.
         n_in_flight: Asked at the same time.
         watch: Told the server's metrics while calls are in flight.
         watch_every_s: Between two looks.

@@ -1,4 +1,4 @@
-"""What a server counts about itself: Prometheus text, read into numbers.
+"""Metrics of a server about itself: Prometheus text, read into numbers.
 
 Counters only grow, and start at nought when a server is restarted; what happened between two looks is their difference.
 """
@@ -52,7 +52,7 @@ class ServerMetrics:
         return {value: self.total(name, **{label: value}) for value in values}
 
     def since(self, earlier: ServerMetrics) -> ServerMetrics:
-        """What was counted after ``earlier``; gauges lose their meaning."""
+        """Return what was counted after ``earlier``; gauges lose their meaning."""
         return ServerMetrics(
             {key: value - earlier.samples.get(key, 0.0) for key, value in self.samples.items()}
         )
@@ -100,7 +100,7 @@ def parse_metrics(text: str) -> ServerMetrics:
 
 
 def metrics_url(base_url: str) -> str:
-    """Where the server of an OpenAI address shows its metrics."""
+    """Return the address at which the server of an OpenAI address shows its metrics."""
     return base_url.rstrip("/").removesuffix("/v1") + "/metrics"
 
 

@@ -30,7 +30,7 @@ class ProfileSection(BaseModel):
 
 
 class ParallelSettings(ProfileSection):
-    """How the model is spread over devices; their number is the product of the three."""
+    """Division of the model over devices; their number is the product of the three."""
 
     tensor: Count = 1
     """Devices that share every layer."""
@@ -43,12 +43,12 @@ class ParallelSettings(ProfileSection):
 
 
 class ServerMemory(ProfileSection):
-    """What the server may take."""
+    """Limits of the server's memory."""
 
     gpu_fraction: Annotated[float, Field(gt=0, le=0.98)] | None = None
-    """Of every GPU's memory, for weights and cache together."""
+    """Share of every GPU's memory, for weights and cache together."""
     cache_gib: Annotated[float, Field(gt=0)] | None = None
-    """Of the cache of keys and values, on each device; on CPUs it is taken from main memory."""
+    """Size of the cache of keys and values on each device; on CPUs it is taken from main memory."""
     offload_gib: Annotated[float, Field(ge=0)] = 0.0
     """Weights kept in main memory, for each GPU; slow."""
     cache_dtype: Literal["auto", "fp8", "fp8_e4m3", "fp8_e5m2", "bfloat16"] = "auto"
@@ -67,20 +67,20 @@ class ServingProfile(ProfileSection):
     """A model and how it is served."""
 
     name: str = ""
-    """Of the profile; the file's by default."""
+    """Name of the profile; the file's by default."""
     description: str = ""
     runtime: Runtime = "gpu"
-    """Which build of vLLM serves it."""
+    """Build of vLLM that serves it."""
     model: str
     """Folder, relative to the profile when it starts with `.` or `/`, or a name on the hub."""
     served_name: str = ""
-    """What requests call the model; `model` by default."""
+    """Name of the model in requests; `model` by default."""
     revision: str | None = None
     """Commit of a model on the hub. A branch can move and is refused, for the same name would mean another model."""
     weights: Literal["auto", "dummy"] = "auto"
     """`dummy` draws random weights for the model's shape: protocol and throughput without the download of weights."""
     quantisation: str | None = None
-    """As vLLM names it; mostly found out from the model itself."""
+    """Quantisation as vLLM names it; usually detected from the model itself."""
     dtype: Literal["auto", "bfloat16", "float16", "float32"] = "auto"
     context: Annotated[int, Field(ge=256)] | None = None
     """Tokens of prompt and answer together; the model's own limit by default."""
@@ -91,13 +91,13 @@ class ServingProfile(ProfileSection):
     structured_output: Literal["auto", "xgrammar", "guidance", "outlines", "lm-format-enforcer"] = (
         "xgrammar"
     )
-    """What makes answers keep to a schema."""
+    """Backend that makes answers keep to a schema."""
     prefix_caching: bool = True
     """Keep the work on beginnings of prompts that come again."""
     tool_parser: str | None = None
-    """How tool calls are read from the model's text; without one the server refuses tools."""
+    """Parser of tool calls in the model's text; without one the server refuses tools."""
     reasoning_parser: str | None = None
-    """How a model's reasoning is told from its answer."""
+    """Parser that separates a model's reasoning from its answer."""
     chat_template: str | None = None
     """File, relative to the profile; the model's own by default."""
     chat_template_arguments: dict[str, bool | int | str] = {}
@@ -127,7 +127,7 @@ class ServingProfile(ProfileSection):
 
     @property
     def base_url(self) -> str:
-        """Where the OpenAI protocol is spoken."""
+        """Address at which the OpenAI protocol is used."""
         host = "127.0.0.1" if self.host in ("0.0.0.0", "::") else self.host
         return f"http://{f'[{host}]' if ':' in host else host}:{self.port}/v1"
 

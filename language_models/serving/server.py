@@ -45,7 +45,7 @@ STAGES: Final = (
     (re.compile(r"init engine .* took ([\d.]+) s"), "engine ready after {0} s"),
     (re.compile(r"Application startup complete"), "listening"),
 )
-"""What lines of vLLM's log mean, in the order in which they come."""
+"""Meanings of lines of vLLM's log, in the order in which they come."""
 
 CAUSES: Final = (
     (
@@ -90,17 +90,17 @@ CAUSES: Final = (
         "vLLM on CPUs cannot serve a model with attention heads of this width",
     ),
 )
-"""What lines in the log of a server that died mean, and what to do."""
+"""Meanings of lines in the log of a server that died, and what to do."""
 
 
 @dataclass(frozen=True)
 class RestartPolicy:
-    """When a server that died is started again."""
+    """Rules by which a server that died is started again."""
 
     limit: int = 5
     """Deaths in a row after which it stays down; a server that was up for `settled_s` begins a new row."""
     first_wait_s: float = 1.0
-    """Before the first restart; each further one waits twice as long."""
+    """Seconds before the first restart; each further one waits twice as long."""
     longest_wait_s: float = 60.0
     settled_s: float = 600.0
 
@@ -119,7 +119,7 @@ class ModelServer:
         """Start the process; it is not ready then.
 
         Args:
-            launch: From `language_models.serving.launch.prepare`.
+            launch: Launch from `language_models.serving.launch.prepare`.
             log: File for what the server says; appended to.
 
         Raises:
@@ -144,7 +144,7 @@ class ModelServer:
 
     @property
     def said(self) -> str:
-        """What this process wrote to its log."""
+        """Text that this process wrote to its log."""
         with self.log.open("rb") as file:
             file.seek(self._begin)
             return file.read().decode("utf-8", "replace")
@@ -283,7 +283,7 @@ def stage_of(line: str) -> str:
 
 
 def cause_of(output: str) -> str:
-    """Why a server died, as far as its log tells: a known cause with what to do, or the last error."""
+    """Find why a server died, as far as its log shows: a known cause with what to do, or the last error."""
     for pattern, meaning in CAUSES:
         if found := pattern.search(output):
             line = output[output.rfind("\n", 0, found.start()) + 1 :].split("\n", 1)[0]

@@ -1,4 +1,4 @@
-"""What a role's prompts look like to a server: how long, with what schema or tools, and what must come back.
+"""Shape of a role's prompts for a server: how long, with what schema or tools, and what must come back.
 
 A check with the shapes that a study really sends says whether a server can serve the study; one with other prompts does
 not. `REPRESENTATIVE` stands in where no roles are given.
@@ -22,11 +22,12 @@ class PromptShape:
     role: str
     request: ModelRequest
     answer: type[BaseModel] | None = None
-    """What the content must parse as; the request carries its schema."""
+    """Type as which the content must parse; the request carries its schema."""
     share: float = 1.0
-    """Of the study's calls that look like this, in any unit."""
+    """Share of the study's calls that look like this, in any unit."""
     follows: Callable[[Any], str] | None = None
-    """What keeps an answer of the right form from being used; empty for nothing. None where the form is all."""
+    """Function that explains why an answer of the right form cannot be used; empty if it can. None where the form is
+    all."""
 
 
 class _Answer(BaseModel):

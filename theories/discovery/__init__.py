@@ -1,1 +1,1 @@
-"""Where new theories come from: search, induction, diagnosis and the rivals to tell apart."""
+"""Discovery of new theories: search over a grammar, induction of rules, diagnosis of misfit, and rivals."""

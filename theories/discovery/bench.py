@@ -52,7 +52,7 @@ MOST_SHOWN = 12
 
 
 class ArtifactShelf(Protocol):
-    """Where large results are kept; `traces.artifact.ArtifactStore` is one."""
+    """Store of large results by digest; `traces.artifact.ArtifactStore` is one."""
 
     def put_json(self, value: object) -> Digest:
         """Keep a value; its digest."""
@@ -63,18 +63,18 @@ class ArtifactShelf(Protocol):
 
 @dataclass(frozen=True)
 class TheoryBench:
-    """What the functions work on."""
+    """Laboratory, theories and responses on which the functions work."""
 
     laboratory: Laboratory
     theories: Mapping[Digest, Theory]
     answers: Mapping[str, Trials]
-    """By experiment."""
+    """Responses by the name of the experiment."""
     shelf: ArtifactShelf
     space: Mapping[str, Any]
     """Settings of the space of trials, as in a study file."""
     seed: int = 0
     n_draws: int = 256
-    """Of each theory's population; a power of two."""
+    """Number of draws of each theory's population; a power of two."""
 
     @property
     def domain(self) -> Domain:
@@ -218,7 +218,7 @@ class Distance(BenchResult):
     """The trial on which they differ most, in words."""
     first_proportion: float
     second_proportion: float
-    """Of the last option that any trial offers, on that trial."""
+    """Share of the last option that any trial offers, as the second theory predicts it on the trial in ``furthest``."""
 
 
 class Compared(BenchResult):
@@ -228,7 +228,7 @@ class Compared(BenchResult):
 
 
 def compare_predictions(bench: TheoryBench, arguments: CompareArguments) -> Compared:
-    """How much theories' predicted choice proportions differ on a design, and where most."""
+    """Compare the predicted choice proportions of theories on a design, and find where they differ most."""
     theories = _distinct(bench, arguments.theories)
     stimuli = bench.design(arguments.design).stimuli
     shares = [bench.laboratory.proportions(theory, stimuli, bench.n_draws) for theory in theories]
@@ -439,7 +439,7 @@ class Misfit(BenchResult):
     """One property by which a theory's predictions fail."""
 
     feature: str
-    """In words."""
+    """The property in words."""
     confidence: float
     """Calibrated probability that it names what is wrong."""
     gain: float
@@ -456,7 +456,7 @@ class Misfits(BenchResult):
 
 
 def analyse_residuals(bench: TheoryBench, arguments: ExamineArguments) -> Misfits:
-    """What in trials, people or order a theory gets wrong, with false-discovery control over all checks."""
+    """Find what in trials, people or order a theory predicts wrongly, with false-discovery control over all checks."""
     seen = _examined(bench, arguments)
     return Misfits(
         findings=tuple(

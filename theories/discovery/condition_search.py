@@ -52,8 +52,8 @@ def find_change(
     """The change that is worth its price, the best one first; None where none is.
 
     Args:
-        laboratory: Of a domain with conditions.
-        program: Of the theory, with its declared ranges.
+        laboratory: Laboratory of a domain with conditions.
+        program: Program of the theory, with its declared ranges.
         trials: All responses so far.
         price: Nats per choice that a parameter must be worth; less where `price_of_parameter` is less.
     """

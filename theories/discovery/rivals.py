@@ -1,4 +1,4 @@
-"""Which theories an experiment is to tell apart, how far their predictions are apart, and on which trials."""
+"""Rivals of an experiment: the theories that it is to distinguish, and the trials on which their predictions differ."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def differing(evidence: TheoryEvidence) -> Callable[[Digest, Digest], bool]:
 
 
 def moved(evidence: TheoryEvidence, before: Theory, now: Theory) -> float | None:
-    """How far what two theories predict is apart over trials of the study's space; see `answers_apart`.
+    """Measure how far the predictions of two theories differ on trials of the study's space; see `answers_apart`.
 
     Args:
         evidence: What is known now.
@@ -120,7 +120,7 @@ def _n_outcomes(domain: Domain) -> int:
 
 
 def distance(evidence: TheoryEvidence, first: Digest, second: Digest) -> float:
-    """How far two theories' choice proportions are apart on the trials so far; see `answers_apart`."""
+    """Measure how far two theories' choice proportions differ on the trials so far; see `answers_apart`."""
     own, other = (
         [evidence.theories.scores[theory, name].record for name in evidence.experiments.collected]
         for theory in (first, second)
@@ -179,7 +179,7 @@ def trials_of_study(
 
 
 def design_question(evidence: TheoryEvidence, names: Sequence[Digest]) -> DesignQuestion:
-    """Which pairs are open, and whether all rivals count or the two best that are not told apart."""
+    """Find the open pairs, and decide whether all rivals count or only the two best that are not distinguished."""
     theories = [evidence.theory(name) for name in names]
     every = list(combinations(range(len(names)), 2))
     pairs = [(a, b) for a, b in every if not _decided(evidence, names[a], names[b])] or every

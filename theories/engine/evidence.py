@@ -1,4 +1,4 @@
-"""What is known of theories and of the responses that they explain, for science that only reads."""
+"""Knowledge of theories and of the responses that they explain, for science that only reads."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from lakatos.traces.digest import Digest
 
 @dataclass(frozen=True)
 class StudyTerms:
-    """What a study says that the science of theories reads."""
+    """Settings of a study that the science of theories reads."""
 
     seed: int
     space: Mapping[str, Any]
-    """From which trials are made."""
+    """Settings from which trials are made."""
     archival: bool
     """Whether responses come from an archive, so that only its trials can be asked."""
     design: DesignConfig
@@ -35,17 +35,18 @@ class StudyTerms:
     n_rivals: int
     """Theories that an experiment is to tell apart, at most."""
     closed: frozenset[str] = frozenset()
-    """What the responses do not show, so that theories that need it are not considered; see `Mechanism.needs`."""
+    """Inputs that the responses do not show, so that theories that need them are not considered; see
+    `Mechanism.needs`."""
 
     @property
     def n_people(self) -> int:
-        """As many people as are asked together, about, where the study leaves it to the power of a design."""
+        """Number of participants recruited together, roughly, where the study leaves it to the power of a design."""
         return self.design.participants or 25
 
 
 @dataclass(frozen=True)
 class TheoryEvidence:
-    """What is known of theories at one moment. Whoever is given it can neither record a step nor ask anybody."""
+    """Knowledge of theories at one moment. It can neither record a step nor recruit participants."""
 
     terms: StudyTerms
     domain: Domain
@@ -108,8 +109,8 @@ def with_fit(form: Theory, theories: TheoriesState, *, relearned: bool = False) 
     """A theory with the people that its newest fit found, where there is one, told as the verdict tells it.
 
     Args:
-        form: With its declared ranges.
-        theories: Of the run.
+        form: Form with its declared ranges.
+        theories: Theories of the run.
         relearned: Whether the people are those learned from all responses after the verdict, where there are any.
     """
     if theories.told is not None:

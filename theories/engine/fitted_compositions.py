@@ -44,7 +44,7 @@ class FittedCompositions:
     def glance(
         self, items: Sequence[tuple[Composition, EvaluatedComposition | None]]
     ) -> list[float | TheoryError]:
-        """What compositions would explain, roughly; see `theories.discovery.grammar_search.advocate.Glance`."""
+        """Estimate roughly what compositions would explain; see `theories.discovery.grammar_search.advocate.Glance`."""
         return self._laboratory.glance(self._grammar, items, self._trials)
 
     def same(self, whole: Composition, parts: Sequence[Composition]) -> list[bool]:

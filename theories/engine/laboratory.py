@@ -1,4 +1,4 @@
-"""Where theories run: one sandbox for each worker thread, so that several theories run side by side.
+"""The laboratory: one sandbox for each worker thread, so that several theories run side by side.
 
 Results come back in the order of the questions and do not depend on the number of workers.
 """
@@ -83,7 +83,7 @@ class Laboratory:
         """Start nothing yet; a sandbox starts with the first theory of its thread.
 
         Args:
-            domain: Of all trials that theories are asked about here.
+            domain: Domain of all trials for which theories predict here.
             n_workers: Theories that run at the same time.
             require: Sandbox layers without which no theory may run.
             seconds: Processor time of one call of a theory.
@@ -95,7 +95,7 @@ class Laboratory:
         self._sandboxes: list[Sandbox] = []
         self._guard = threading.Lock()
         self._of_answers: dict[str, Any] = {}
-        """What walks through answers work out about these, for all threads."""
+        """Results that walks through responses share among all threads."""
         self._pool = ThreadPoolExecutor(n_workers, thread_name_prefix="laboratory")
 
     @property
@@ -126,7 +126,7 @@ class Laboratory:
         return self._pool.submit(work).result()
 
     def with_sandbox(self, work: Callable[[Domain, Sandbox], T]) -> T:
-        """What a function finds that is given the domain and a sandbox, in a thread of the pool."""
+        """Call a function with the domain and a sandbox, in a thread of the pool, and return its result."""
         return self._pool.submit(lambda: work(self.domain, self._sandbox())).result()
 
     def check_in_use(self, theory: Theory, trials: Sequence[Trials], stimuli: Stimuli) -> None:
@@ -164,7 +164,7 @@ class Laboratory:
     def evidence(
         self, theory: Theory, trials: Sequence[Trials], n_draws: int
     ) -> list[ExperimentEvidence]:
-        """What every draw of a theory's people makes of the responses, experiment by experiment."""
+        """Compute the likelihood of the responses for every draw of a theory's people, experiment by experiment."""
         return self.evidence_of([theory], trials, n_draws)[0]
 
     def evidence_of(
@@ -184,7 +184,7 @@ class Laboratory:
     def predictives_or_error(
         self, theories: Sequence[Theory], trials: Trials, n_draws: int
     ) -> list[UnitScores | TheoryError]:
-        """How well each theory, with the people it has, predicts one experiment; one that fails yields its error.
+        """Score each theory on one experiment with the population it has; one that fails yields its error.
 
         Probabilities of one theory are let go before those of the next: of thousands of trials they take gigabytes.
         """
@@ -201,7 +201,7 @@ class Laboratory:
         n_draws: int,
         told: Callable[[ExperimentEvidence], T],
     ) -> list[T]:
-        """What a function tells of the evidence on each experiment, which is let go before that on the next."""
+        """Apply a function to the evidence on each experiment, which is released before that of the next."""
         check_unmixed(trials)
 
         def one(item: Trials) -> T:
@@ -210,7 +210,7 @@ class Laboratory:
         return [self._pool.submit(one, item).result() for item in trials]
 
     def _evidence_of_one(self, theory: Theory, trials: Trials, n_draws: int) -> ExperimentEvidence:
-        """What every draw of a theory's people makes of the responses to one experiment; for threads of the pool."""
+        """Compute the evidence of one experiment for every draw of a theory's people; for threads of the pool."""
         drawn = theory.population(n_draws)
         with self._scoring_view(theory, [trials.stimuli]) as view:
             (evidence,) = evidence_of_population(view, theory.priors, drawn, [trials])
@@ -219,7 +219,7 @@ class Laboratory:
     def look(
         self, theory: Theory, stimuli: Sequence[Stimuli], question: Callable[[TheoryView], T]
     ) -> T:
-        """What ``question`` finds of a theory that looks at some stimuli."""
+        """Answer a ``question`` about a theory that looks at some stimuli."""
 
         def work() -> T:
             with TheoryView(theory, self.domain, self._sandbox(), stimuli) as view:
@@ -237,7 +237,7 @@ class Laboratory:
         """The people of each theory that answers show; see `learn_people`. A theory that fails yields its error.
 
         Args:
-            theories: With their declared ranges.
+            theories: Theories with their declared ranges.
             starts: What earlier answers taught about each; empty where there were none.
             trials: All experiments.
             done: Called whenever a theory is finished.
@@ -275,14 +275,14 @@ class Laboratory:
         n_draws: int,
         done: Callable[[], None] | None = None,
     ) -> list[list[Scored] | TheoryError]:
-        """How well each theory predicts every experiment from the others; one that fails yields its error.
+        """Score each theory on every experiment from the others; one that fails yields its error.
 
         Where there are several data sets, each is predicted from the others.
 
         Args:
-            theories: With the people that all of the experiments taught; side by side, each by itself.
+            theories: Theories with the people that all of the experiments taught; side by side, each by itself.
             trials: All experiments.
-            n_draws: Of each population.
+            n_draws: Number of draws of each population.
             done: Called whenever a theory is finished.
         """
 
@@ -336,9 +336,9 @@ class Laboratory:
         """Choice proportions of the population, ``(n_trials, n_options)``, however many trials there are.
 
         Args:
-            theory: With its population.
+            theory: Theory with its population.
             stimuli: Trials.
-            n_draws: Of the population.
+            n_draws: Number of draws of the population.
             lapse: Whether lapses that the theory declares count.
             random_choices: Share of responses given at random, whatever the theory states.
         """
@@ -375,10 +375,10 @@ class Laboratory:
             stimuli: What people are asked, in the order of a schedule where the domain has one, else in random ones.
             n_people: Per theory; a power of two where all draws of a population are asked.
             rng: Source of the people and their responses.
-            n_draws: Of each population, from which people are drawn by lot.
+            n_draws: Number of draws of each population, from which people are drawn by lot.
             repetitions: Presentations of each trial.
             asked: ``(n_people, n_trials)`` presentations to each person, in place of ``repetitions``.
-            random_choices: Of each theory's people, share of responses given at random; none by default.
+            random_choices: Share of random responses of each theory's people; none by default.
         """
         shares = random_choices or [0.0] * len(theories)
         lengths: NDArray[np.int64] | None
@@ -473,7 +473,7 @@ class Laboratory:
         items: Sequence[tuple[Composition, EvaluatedComposition | None]],
         trials: Sequence[Trials],
     ) -> list[float | TheoryError]:
-        """What compositions would explain, roughly, each given with a similar one that was fitted; see `glance_at`."""
+        """Estimate roughly what compositions would explain, each given with a similar fitted one; see `glance_at`."""
 
         def one(item: tuple[Composition, EvaluatedComposition | None]) -> float:
             composition, near = item
@@ -491,7 +491,7 @@ class Laboratory:
         parts: Sequence[Composition],
         trials: Sequence[Trials],
     ) -> list[bool]:
-        """Which compositions, with some of a whole's parameters, predict for every trial what the whole does.
+        """Mark the compositions, with some of a whole's parameters, that predict for every trial what the whole does.
 
         Nothing is said so of a theory that learns from trial to trial, or that cannot be run.
         """
@@ -528,7 +528,7 @@ class Laboratory:
     def scores_before_fit(
         self, programs: Sequence[TheoryProgram], trials: Sequence[Trials]
     ) -> list[float | TheoryError]:
-        """What each program says of the responses with its declared people; one that cannot be run yields its error."""
+        """Score each program on the responses with its declared people; one that cannot be run yields its error."""
         check_unmixed(trials)
         stimuli = [item.stimuli for item in trials]
 

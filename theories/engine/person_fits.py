@@ -30,7 +30,7 @@ from lakatos.theories.language.theory import Theory
 
 Array = NDArray[np.float64]
 LogLikelihood = Callable[[Array], Array]
-"""From ``(n_points, n_parameters)`` in the unit cube to ``(n_points, n_people)`` nats."""
+"""Function from ``(n_points, n_parameters)`` in the unit cube to ``(n_points, n_people)`` nats."""
 N_POINTS, WALKING_POINTS = 1024, 256
 """Points over the whole ranges, a power of two; of theories that are walked through answers one by one."""
 MOST_TOGETHER: Final = 48
@@ -84,9 +84,9 @@ def fit_each_person(
     Args:
         theory: Its declared limits bound the search; nothing else of its people counts.
         trials: What is fitted; a person with responses in two experiments counts as two people.
-        laboratory: Where it runs.
+        laboratory: Laboratory in which it runs.
         later: The same experiments with further responses of the same people, who are scored on these alone.
-        seed: For the points that are tried.
+        seed: Seed of the points that are tried.
 
     Raises:
         TrialsError: People cannot be told apart.

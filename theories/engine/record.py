@@ -1,4 +1,4 @@
-"""What the trace keeps about theories."""
+"""Records of theories."""
 
 from __future__ import annotations
 
@@ -102,16 +102,16 @@ class UnitLogPredictives(Record):
 
 
 class LearnedCenter(Record):
-    """Around which centers people lie of whom something is known, in shares of a parameter's declared range."""
+    """Centers of the distributions of people with known attributes, in shares of a parameter's declared range."""
 
     kind: Literal["learned_center"] = "learned_center"
     version: Literal[1] = 1
     center: float
-    """Of people without any effect."""
+    """Center of people without any effect."""
     spread: float
-    """Of people of whom the same is known."""
+    """Standard deviation of people with the same attributes."""
     effects: tuple[float, ...]
-    """Of the declared dependences, in their order."""
+    """Effects of the declared dependences, in their order."""
     errors: tuple[float, ...]
     """Standard errors of the effects."""
 
@@ -140,10 +140,10 @@ class LearnedPopulation(Record):
     pooled: bool
     """Whether participants could not be distinguished, so that spreads describe the uncertainty about all of them."""
     people: dict[str, tuple[float, float]]
-    """For each parameter, center and spread of a normal distribution on the scale of the declared prior and within
-    its limits; parameters on which no trial depends are left out."""
+    """Center and spread of a normal distribution, by parameter, on the scale of the declared prior and within its
+    limits; parameters on which no trial depends are excluded."""
     doubts: dict[str, float] = Field(default_factory=dict)
-    """For each parameter, the standard error of the logarithm of its spread; empty in earlier versions."""
+    """Standard error of the logarithm of the spread, by parameter; empty in earlier versions."""
     own_centers: dict[str, LearnedCenter] = Field(default_factory=dict)
     """Parameters that the theory declares to depend on attributes, with the responses behind them; ``people`` then
     describes all participants together."""
@@ -200,19 +200,19 @@ class TheoryScored(Record):
 
 
 class GroupScore(Record):
-    """How a theory predicts one group of people."""
+    """Prediction of one group of people by a theory."""
 
     kind: Literal["group_score"] = "group_score"
     version: Literal[1] = 1
     group: str
     score: float
-    """Of its people, predicted by others of the group, nats per choice."""
+    """Score of the group's people, predicted by others of the group, nats per choice."""
     interval: tuple[float, float]
     own_numbers: float
-    """What they gain over the population of all people, nats per choice."""
+    """Gain over the population of all people, nats per choice."""
     own_interval: tuple[float, float]
     people: dict[str, tuple[float, float, float]]
-    """By parameter: the value that a tenth, half and nine tenths of people stay below."""
+    """Value below which a tenth, half and nine tenths of people lie, by parameter."""
 
 
 class GroupedScores(Record):
@@ -222,20 +222,20 @@ class GroupedScores(Record):
     version: Literal[1] = 1
     theory: Digest
     gain: float
-    """Of numbers of each group's own, over all people, nats per choice."""
+    """Gain of parameters of each group's own, over all people, nats per choice."""
     gain_interval: tuple[float, float]
     groups: tuple[GroupScore, ...]
 
 
 class GroupDifference(Record):
-    """How groups of people differ in one parameter of the leading theory."""
+    """Differences between groups of people in one parameter of the leading theory."""
 
     kind: Literal["group_difference"] = "group_difference"
     version: Literal[1, 2] = 2
     parameter: str
     unit: str
     medians: dict[str, tuple[float, float, float]]
-    """By group: the median person, and the ends of its 95% interval."""
+    """Value of the median person and the ends of its 95% interval, by group."""
     p: float | None
     """Probability of so large a difference of any parameter where groups do not differ, by exchanged labels. None where
     each experiment has one group alone, so that nothing can be exchanged; version 1 says 1 there."""
@@ -252,14 +252,14 @@ class GroupsCompared(Record):
     n_people: dict[str, int]
     """Number of participants by group."""
     theories: tuple[GroupedScores, ...] = ()
-    """In version 1: how theories predict each group with one population and with its own."""
+    """Predictions of each group with one population and with its own, by theory; recorded in version 1 only."""
     text: str
     differences: tuple[GroupDifference, ...] = ()
-    """By the leading theory (in version 1 by the one that predicts the groups best), the clearest first."""
+    """Differences by the leading theory (in version 1 by the one that predicts the groups best), the clearest first."""
 
 
 class ParameterEffect(Record):
-    """How one parameter of a theory depends on what is known of people."""
+    """Dependence of one parameter of a theory on what is known of people."""
 
     kind: Literal["parameter_effect"] = "parameter_effect"
     version: Literal[1, 2, 3] = 3
@@ -267,14 +267,15 @@ class ParameterEffect(Record):
     column: str
     """The attribute, or the group whose effect it is."""
     scale: str = ""
-    """Of the effect: ``log``, ``logit`` or ``plain``; empty before version 3."""
+    """Scale of the effect: ``log``, ``logit`` or ``plain``; empty before version 3."""
     effect: float
-    """On the scale, for a level beside the first or for a standard deviation of a number. Before version 3: share of
-    the parameter's range, for a standard deviation."""
+    """Effect on the scale, for a level beside the first or for a standard deviation of a number. Before version 3:
+    share of the parameter's range, for a standard deviation."""
     interval: tuple[float, float]
-    """Of 95%; before version 3 corrected for the number of effects."""
+    """95% interval; before version 3 corrected for the number of effects."""
     gain: float | None = None
-    """Before version 3: of the effects on this parameter alone, for people who taught nothing, nats per choice."""
+    """Gain of the effects on this parameter alone, for held-out people, nats per choice; recorded before version 3
+    only."""
     gain_interval: tuple[float, float] | None = None
     p: float | None = None
     """Probability of so strong a connection of any parameter, if what is known means nothing. None in version 1, and
@@ -293,10 +294,10 @@ class TheoryEffects(Record):
     version: Literal[1, 2] = 2
     theory: Digest
     score: float | None = None
-    """In version 1: of people, predicted by others with effects, nats per choice."""
+    """Score of people, predicted by others with effects, nats per choice; recorded in version 1 only."""
     interval: tuple[float, float] | None = None
     gain: float | None = None
-    """In version 1: of all effects together over one population for all, nats per choice."""
+    """Gain of all effects together over one population for all, nats per choice; recorded in version 1 only."""
     gain_interval: tuple[float, float] | None = None
     effects: tuple[ParameterEffect, ...]
 
@@ -332,7 +333,7 @@ class SealedScored(Record):
 
 
 class TheoryCompleteness(Record):
-    """How much of what a generic learner predicts a theory predicts."""
+    """Share that a theory predicts of what a generic learner predicts."""
 
     kind: Literal["theory_completeness"] = "theory_completeness"
     version: Literal[1] = 1
@@ -346,7 +347,7 @@ class TheoryCompleteness(Record):
     """0 for guessing, 1 for the learner; None where the learner is not clearly better than guessing."""
     completeness_error: float | None
     people: dict[str, tuple[float, float]]
-    """Of a published theory that did not compete: what all open answers taught, as in `TheoryFitted`."""
+    """Population of a published theory that did not compete, estimated from all open responses as in `TheoryFitted`."""
 
 
 class LearnerBetter(Record):
@@ -356,7 +357,7 @@ class LearnerBetter(Record):
     version: Literal[1] = 1
     experiment: str
     row: int
-    """Of the experiment's stimuli."""
+    """Row of the experiment's stimuli."""
     words: str
     observed: float
     """Share of the responses that were the last option."""
@@ -460,9 +461,10 @@ class DiagnosisClaim(Record):
     text: str
     """The analysis, a sentence."""
     feature: str
-    """What the pattern follows: a property of the trials, or of people or sequences; empty for an illustration."""
+    """Feature that the pattern follows: a property of the trials, or of people or sequences; empty for an
+    illustration."""
     effect: float
-    """In the unit that ``text`` names, beyond the replicas'."""
+    """Size beyond that of the replicas, in the unit that ``text`` names."""
     z: float
     q: float
     """Benjamini-Hochberg adjusted p over all checks."""
@@ -470,7 +472,7 @@ class DiagnosisClaim(Record):
     rule: str = ""
     """The rule that was triggered."""
     trigger: str = ""
-    """What triggered it, in words."""
+    """Trigger in words."""
     interval: tuple[float, float] | None = None
     """95% interval of the effect."""
     confidence: float | None = None

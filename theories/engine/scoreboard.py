@@ -64,7 +64,7 @@ class TheoryStanding:
 
 @dataclass(frozen=True)
 class Scoreboard:
-    """How all theories stand, the best first."""
+    """Standing of all theories, the best first."""
 
     standings: tuple[TheoryStanding, ...]
     experiments: tuple[str, ...]
@@ -100,8 +100,8 @@ def scoreboard(
 
     Args:
         theories: Those to rank.
-        experiments: On which, in the order in which they were run.
-        scores: By theory and experiment.
+        experiments: Experiments in the order in which they were run.
+        scores: Scores by theory and experiment.
         checked: How simple each theory is, and whether it can be read; of those that are not here it is not known.
         sealed: Scores on sealed responses, once these are open.
     """

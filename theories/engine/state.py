@@ -1,4 +1,4 @@
-"""What a run knows about its theories: a fold over the records of this package."""
+"""Knowledge of a run about its theories: a fold over the records of this package."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ class TheoriesState:
     relearned: Recorded[PopulationRelearned] | None = None
     """The leader's population from all responses, after the verdict."""
     scores: Mapping[tuple[Digest, str], Recorded[TheoryScored]] = field(default_factory=dict)
-    """By theory and experiment."""
+    """Scores by theory and experiment."""
     sealed_scores: Mapping[Digest, Recorded[SealedScored]] = field(default_factory=dict)
     diagnoses: tuple[Recorded[Diagnosis], ...] = ()
     searches: tuple[Recorded[SearchFinished], ...] = ()
     completeness: Recorded[CompletenessMeasured] | None = None
-    """Of the leader and its rivals, at the verdict."""
+    """Completeness of the leader and its rivals, at the verdict."""
     told: Recorded[TheoriesTold] | None = None
     """Names, and what is told of the leader, at the verdict."""
     groups: Recorded[GroupsCompared] | None = None
@@ -130,4 +130,4 @@ RULES: Final[StateRules] = {
     GroupsCompared: keep_newest("groups"),
     EffectsLearned: keep_newest("effects"),
 }
-"""What each record changes."""
+"""Rules of how each record changes the state."""

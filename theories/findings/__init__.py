@@ -1,1 +1,1 @@
-"""What the data show: verdicts, differences between participants, transfer, generic learners and exchange."""
+"""Findings from the data: verdicts, differences between participants, transfer, generic learners and exchange."""

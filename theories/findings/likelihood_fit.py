@@ -53,29 +53,29 @@ EDGE: Final = 1e-6
 FLOOR: Final = -1e8
 """Log likelihood in place of one that is not finite."""
 STEP: Final = 0.03
-"""Of a population's standard deviation, for differences by which curvatures are found."""
+"""Share of a population's standard deviation, for differences by which curvatures are found."""
 FREEDOM: Final = 5
 SHARE_WIDE: Final = 0.2
 LEAST_SPREAD: Final = 0.2
-"""Of z over participants; with fewer, predictions hardly differ."""
+"""Smallest standard deviation of z over participants; with a smaller one, predictions hardly differ."""
 N_ROUNDS: Final = 100
 LEAST_EFFECTIVE: Final = 0.25
 """Share of draws that must represent the typical participant for a further round."""
 MOST_REDRAWN: Final = 6
 NEAR: Final = 0.2
-"""Between two populations of z, whose draws represent one as well as the other."""
+"""Distance between two populations of z below which draws of one represent the other as well."""
 FEW_DRAWS: Final = 10.0
 """Effective draws below which a participant's estimates are uncertain."""
 
 
 @dataclass(frozen=True)
 class ParticipantDraws:
-    """What a participant's responses say of the parameters."""
+    """Information of a participant's responses about the parameters."""
 
     most_likely: Array
     """``(n_parameters,)`` within the bounds."""
     log_likelihood: float
-    """At the most likely values."""
+    """Log likelihood at the most likely values."""
     n_responses: int
     z: Array
     """``(n_draws, n_parameters)``."""
@@ -107,7 +107,7 @@ class FittedLikelihood:
 
     likelihood: Likelihood
     names: tuple[str, ...]
-    """Of participants."""
+    """Names of the participants."""
     draws: tuple[ParticipantDraws, ...]
     population: LikelihoodPopulation
 
@@ -182,7 +182,7 @@ def represent_participants(
     Args:
         item: The function.
         people: Columns of each participant.
-        sandbox: Where it runs.
+        sandbox: Sandbox in which it runs.
         seconds: Processor time of one call.
         done: Called after each participant.
 

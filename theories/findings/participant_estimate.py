@@ -38,12 +38,12 @@ class ParticipantEstimates:
     """Parameters of each participant, in the order of experiments and of their participants."""
 
     most_likely: PersonFits
-    """Of each participant alone, by maximum likelihood within the declared ranges."""
+    """Estimates of each participant alone, by maximum likelihood within the declared ranges."""
     posteriors: CellPosteriors
-    """Under the population of all participants: modes are shrunken estimates (empirical Bayes)."""
+    """Posteriors under the population of all participants: modes are shrunken estimates (empirical Bayes)."""
 
     def flags(self) -> list[str]:
-        """What should be known of each participant's estimates, in words; empty where nothing is odd."""
+        """State what should be known of each participant's estimates; empty where nothing is odd."""
         found: list[list[str]] = [[] for _ in range(self.posteriors.n_cells)]
         resolved = self.posteriors.reliability()
         for person in np.flatnonzero(~self.posteriors.has_interval).tolist():
@@ -65,10 +65,10 @@ def estimate_participants(
     """Estimate each participant's parameters.
 
     Args:
-        theory: With its declared ranges.
+        theory: Theory with its declared ranges.
         trials: Experiments whose participants can be told apart.
-        laboratory: Where the theory runs.
-        seed: For the points that are tried.
+        laboratory: Laboratory in which the theory runs.
+        seed: Seed of the points that are tried.
 
     Raises:
         TrialsError: Participants cannot be told apart.
@@ -89,7 +89,7 @@ class SimulatedResponses:
     parameters: Mapping[str, Array]
     """``(n_people,)`` each, of all experiments in turn."""
     notes: tuple[str, ...] = ()
-    """How outcomes were estimated that a file does not hold."""
+    """Notes on how outcomes were estimated that a file does not hold."""
 
 
 def simulate_participants(
@@ -102,10 +102,10 @@ def simulate_participants(
     """Simulate as many participants as there are, with the same trials in the same order.
 
     Args:
-        theory: With its population, from which participants are drawn.
+        theory: Theory with its population, from which participants are drawn.
         trials: Experiments whose participants can be told apart.
-        laboratory: Where the theory runs.
-        rng: For participants and their responses.
+        laboratory: Laboratory in which the theory runs.
+        rng: Generator for participants and their responses.
         parameters: ``(n_participants,)`` of each experiment, by name, in place of drawn ones.
 
     Returns:
@@ -166,13 +166,13 @@ def _people(theory: Theory, n_people: int, rng: np.random.Generator) -> dict[str
 
 @dataclass(frozen=True)
 class RecoveredParameter:
-    """How well a parameter of simulated participants is recovered, on its scale."""
+    """Recovery of a parameter of simulated participants, on its scale."""
 
     parameter: str
     scale: str
     correlation_most_likely: float
     correlation_mean: float
-    """Of posterior means."""
+    """Correlation of posterior means with the true values."""
     bias_most_likely: float
     bias_mean: float
     """Mean of estimate minus truth."""
@@ -191,9 +191,9 @@ def recover_parameters(
     """Estimate the parameters of simulated participants, and compare them with the truth.
 
     Args:
-        simulated: Of `simulate_participants`.
-        theory: That they followed.
-        laboratory: Where it runs.
+        simulated: Result of `simulate_participants`.
+        theory: Theory that they followed.
+        laboratory: Laboratory in which it runs.
         conditions: ``(n_participants,)`` of all experiments, by name: estimates that are also looked at by themselves.
 
     Returns:

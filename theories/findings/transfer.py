@@ -37,7 +37,7 @@ from lakatos.traces.record import Record
 Array = NDArray[np.float64]
 N_DRAWS = 512
 WALKING_DRAWS = 64
-"""Likewise where a theory is walked through people's answers under many changes."""
+"""Number of draws where a theory is walked through people's responses under many changes."""
 SCALES = tuple(np.geomspace(0.125, 4.0, 11).tolist())
 """Factors of the log odds that are tried when one strictness is learned anew."""
 LAPSES = (0.0, 0.03, 0.1, 0.2, 0.4)
@@ -60,7 +60,7 @@ WAYS = {
 
 
 class TransferLine(Record):
-    """How one theory, or learner, predicts the new responses."""
+    """Prediction of the new responses by one theory or learner."""
 
     kind: Literal["transfer_line"] = "transfer_line"
     version: Literal[1] = 1
@@ -112,7 +112,7 @@ class TransferScores(Record):
     failed: dict[str, str]
     """Published theories that do not run on these trials, and why."""
     left_out: str
-    """Why some way is missing; empty where none is."""
+    """Reason why a way of scoring is missing; empty where none is."""
 
     def of(self, role: Role) -> list[TransferLine]:
         """Lines of one role, in order."""
@@ -158,13 +158,13 @@ def transfer(
     """Predict new responses by a theory, by published theories taught by these responses, and by generic learners.
 
     Args:
-        theory: With the people that it comes with.
-        published: By name, with declared ranges.
+        theory: Theory with the people that it comes with.
+        published: Published theories by name, with declared ranges.
         trials: Experiments in which the theory was not found.
-        laboratory: Where theories run; of the same domain.
+        laboratory: Laboratory in which theories run; of the same domain.
         form: The theory with its declared ranges, where ``theory`` has learned people.
-        n_draws: Of each population, a power of two.
-        seed: Of the learners.
+        n_draws: Number of draws of each population, a power of two.
+        seed: Seed of the learners.
 
     Raises:
         TheoryError: The theory does not run on these trials.
@@ -239,9 +239,9 @@ def rescaled(
     predicted best; each group is predicted with the numbers of the others.
 
     Args:
-        theory: With the people that it came with.
+        theory: Theory with the people that it came with.
         evidence: What these make of each experiment.
-        laboratory: Where it runs.
+        laboratory: Laboratory in which it runs.
     """
     changes = [partial(rescale, scale=scale, lapse=lapse) for scale in SCALES for lapse in LAPSES]
     if any(item.followed is not None for item in evidence):
@@ -300,7 +300,7 @@ def person_by_person(
     Args:
         theory: Its people are the prior of each person.
         trials: Single responses, at least two of each person.
-        laboratory: Where it runs.
+        laboratory: Laboratory in which it runs.
         n_draws: People drawn; each person's first half says which of them are like that person.
     """
     first = [first_half(item) for item in trials]

@@ -1,1 +1,1 @@
-"""What a theory is: its text, its priors, the grammar that composes theories, and what a theory claims."""
+"""Language of theories: their text, their priors, the grammar that composes them, and their claims."""

@@ -1,4 +1,4 @@
-"""What a theory says in words, computed from its form and the numbers that were learned.
+"""Account of a theory in words, computed from its form and the estimated parameters.
 
 A source lists its clauses beside its parameters::
 
@@ -48,13 +48,14 @@ of shares."""
 UNSETTLED = (0.25, 0.75)
 """Shares of a declared range above the null value between which it says nothing about the side."""
 AT_LIMIT = 0.01
-"""Of the declared range: a centre nearer to a limit than this is said to lie there."""
+"""Share of the declared range: a centre nearer to a limit than this is stated to lie there."""
 AS_WIDE = 0.9
-"""Of the middle 90% of the declared range: a learned distribution whose middle 90% is wider is as wide as declared."""
+"""Share of the middle 90% of the declared range: a learned distribution whose middle 90% is wider is as wide as
+declared."""
 FLAT = 0.5
-"""Of the declared range: a spread larger than this fills it, so that its limits decide how many people are where."""
+"""Share of the declared range: a larger spread fills it, so that its limits decide how many people are where."""
 APART = 0.5
-"""Of a typical value: people of whom the middle eight of ten lie farther apart are told by a range."""
+"""Share of a typical value: people of whom the middle eight of ten lie farther apart are described by a range."""
 SURELY = 0.99
 """Share of people that is stated as virtually all of them."""
 LEAST_OFTEN = 0.01
@@ -67,11 +68,11 @@ COMPARATIVES = frozenset((
 DEFINITE = frozenset(("what", "the", "a", "an"))
 """Words with which something begins that "it" can stand for."""
 OTHERWISE = " (or the opposite: the direction is estimated)"
-"""After a clause of which the opposite is nearly as possible."""
+"""Words after a clause whose opposite is nearly as possible."""
 N_PEOPLE = 400
 """Quantiles by which a distribution over people is read."""
 N_PARTS = 3
-"""Of a claim: what people see and weigh, what else moves them, and how they choose."""
+"""Parts of a claim: what people see and weigh, what else moves them, and how they choose."""
 MOST_JOINED = 3
 """Clauses of one sentence."""
 MOST_LISTED = 4
@@ -92,18 +93,18 @@ NO_DIRECTION = "; no common direction is established"
 UNKNOWN = 0.8
 """Width of the interval of a share from which on it is not stated."""
 MOSTLY = "most people"
-"""Of whom a side is true if the range beside it has people on both sides."""
+"""People of whom a side is true if the range beside it has people on both sides."""
 OTHER_CHOICES = "their other choices show that"
 """Comes after random choices that prevail: people learn and value also on trials on which they choose at random."""
 MOST_WORDS = 5
-"""Of a name."""
+"""Most words of a name."""
 PLACE = re.compile(r"(?P<about>about )?\{(?P<name>\w+)(?P<form>[%+~#/]?)\}")
 CHOICE = re.compile(r"\[([^\[\]|]*)\|([^\[\]|]*)\]")
 OF_TRIALS, OF_OTHERS = re.compile(r"(?<=%) of trials\b"), " of the other trials"
 """Shares of trials, and what they are shares of where the random choices are stated before."""
 ASIDE = re.compile(r"\s*\([^()]*\{[^()]*\)")
 COMPLEX = re.compile(rf"^{UNSURE} |[,;:]| (and|or|if|where|when|once|until) ")
-"""What a clause has that makes a sentence of its own."""
+"""Pattern of a clause that makes a sentence of its own."""
 PREDICATE = re.compile(
     r"(?!.* if )(?P<verb>(\w+ly )?((dis)?like|avoid|(over|under)weight"
     r"|tend to (avoid|take|leave|stay with|repeat|switch))"
@@ -125,12 +126,12 @@ RANDOM = "lapse"
 """Parameter with the share of random choices."""
 OFTEN = re.compile(r"\{(\w+)~\}")
 FORMER = re.compile(r"\{(\w+)~\} (.*?) \(\{\1%\} of the time\)")
-"""How earlier sources stated how often something happens."""
+"""Pattern by which earlier sources stated how often something happens."""
 
 
 @dataclass(frozen=True)
 class Wording:
-    """How one part of a theory is stated, whatever its parameters turn out to be.
+    """Statement of one part of a theory, whatever its parameters turn out to be.
 
     Clauses continue "people ...". They may contain places: ``{much}`` for "hardly", ``{far}`` for the same
     before "more" and "less", ``{who}`` for a number of people, and ``({name})``, ``({name%})`` or ``({name+})`` for an
@@ -156,7 +157,7 @@ class Wording:
     feature: str = ""
     """Feature or variation of the domain along which the mechanism moves choices of the last option upwards."""
     label: str = ""
-    """For the theory's name: "with ..."."""
+    """Label for the theory's name: "with ..."."""
     opposite_label: str = ""
     sentence: int = 1
     """Sentence of the claim; the grammar sets that of the slot."""
@@ -171,7 +172,7 @@ class Wording:
     clause_short: str = ""
     """The clause after "the rest", where most people do what ``opposite_clause`` says."""
     neutral_clause: str = ""
-    """What stays true near the neutral value; where this is empty, the clause is a detail there."""
+    """Clause that stays true near the neutral value; where this is empty, the clause is a detail there."""
     taken_for_granted: bool = False
     """Whether most theories of the domain share it; stated only where nothing else is to be stated."""
     if_presented: str = ""
@@ -179,7 +180,7 @@ class Wording:
     unless_presented: str = ""
     """Trials in whose absence alone it is stated."""
     subject: str = ""
-    """What the clause is about where it does not continue "people ...", such as "the criterion"."""
+    """Subject of the clause where it does not continue "people ...", such as "the criterion"."""
 
     def to_literal(self) -> str | dict[str, Any]:
         """The clause as a source declares it."""
@@ -253,7 +254,7 @@ class StatedClause:
 
 @dataclass(frozen=True)
 class TheoryAccount:
-    """What a theory says in words at the numbers that it learned."""
+    """Account of a theory in words at its estimated parameters."""
 
     name: str
     claim: str
@@ -317,7 +318,7 @@ def account_of(
 
     Args:
         head: Short name of the form; the strongest clause with a label that is short enough is added to it.
-        clauses: In the order in which they are told.
+        clauses: Clauses in the order in which they are stated.
         priors: Declared, or as the newest fit has them.
         pooled: Whether people could not be told apart, so that a spread is what is not known of one shared value.
         lacking: What clauses need or lack, as far as no trial of that kind was asked.
@@ -464,7 +465,7 @@ def _stated(clauses: Sequence[StatedClause]) -> list[StatedClause]:
 
 
 def _sentences(clauses: Sequence[StatedClause], *, is_weak: bool = False) -> list[str]:
-    """What people do, and what they do besides, sentence by sentence.
+    """State what people do, and what they do besides, sentence by sentence.
 
     Args:
         clauses: All clauses.
@@ -535,7 +536,7 @@ def _exclusive(clauses: Sequence[StatedClause]) -> list[StatedClause]:
 
 
 def _subject(clause: StatedClause) -> str:
-    """What a clause is about; nothing where its text names some people."""
+    """Return what a clause is about; empty where its text names some people."""
     return "" if clause.of_some else clause.wording.subject or "people"
 
 
@@ -584,7 +585,7 @@ def _with_one_verb(verb: str, end: str, texts: Sequence[str]) -> str:
 
 
 def _verb(text: str) -> tuple[str, str]:
-    """What a clause with one object begins and ends with; nothing of other clauses."""
+    """Split a clause with one object into its beginning and its end; empty for other clauses."""
     found = PREDICATE.fullmatch(text)
     return (found["verb"], found["end"] or "") if found else ("", "")
 
@@ -605,7 +606,7 @@ def _listed(texts: Sequence[str]) -> str:
 
 
 def general_clause(wordings: Sequence[Wording], declared: Mapping[str, Prior]) -> str:
-    """What a mechanism states before anything was estimated: its clauses without strengths or values, as one clause.
+    """State a mechanism before anything was estimated: its clauses without strengths or values, as one clause.
 
     Args:
         wordings: Of the mechanism. Those are dropped that stand in for another one where certain trials are missing,
@@ -677,7 +678,7 @@ def tell_clause(
 
 
 def _kinds_in_words(clause: Wording, share: tuple[float, float, float] | None) -> str:
-    """What some people do, how many they are where that is known, and what the others do where it is stated."""
+    """State what some people do, how many they are where that is known, and what the others do where it is stated."""
     who = _people_in_words(*share) if share else "some people"
     others = "the others" if share else "others"
     if who.startswith("virtually all"):
@@ -687,7 +688,7 @@ def _kinds_in_words(clause: Wording, share: tuple[float, float, float] | None) -
 
 
 def _only_kind(clause: Wording, share: tuple[float, float, float]) -> str:
-    """What virtually all people do, if one of two kinds of people is all that is needed; else empty."""
+    """State what virtually all people do, if one of two kinds of people is all that is needed; else empty."""
     _, low, high = share
     if low < SURELY and high > 1 - SURELY:
         return ""
@@ -707,8 +708,8 @@ def _tell_settled(
 
     Args:
         clause: It says something of everybody.
-        prior: Of its number.
-        priors: Of all.
+        prior: Prior of its parameter.
+        priors: Priors of all parameters.
         distances: ``(N_PEOPLE,)`` from what says nothing, of people with this prior.
         pooled: As in `account_of`.
     """
@@ -989,7 +990,7 @@ def _contrast(one: str, other: str) -> str:
 
 
 def _n_common(words: Sequence[str], others: Sequence[str]) -> int:
-    """How many first words two lists share."""
+    """Count the first words that two lists share."""
     pairs = zip(words, others, strict=False)
     return len(list(takewhile(lambda pair: pair[0] == pair[1], pairs)))
 
@@ -1110,7 +1111,7 @@ def _differ(prior: Prior) -> bool:
 
 
 def _range_in_words(prior: Prior, form: str) -> str:
-    """Between which values the middle eight of ten people lie."""
+    """State between which values the middle eight of ten people lie."""
     shares = (0.9, 0.1) if form == "/" else (0.1, 0.9)
     ends = [_figure(_quantile(prior, share), form, fine=prior.is_log) for share in shares]
     if ends[0] == ends[1]:
@@ -1143,7 +1144,7 @@ def _figure(number: float, form: str, *, fine: bool = False) -> str:
 
 
 def label_of(clause: StatedClause) -> str:
-    """What a clause adds to a name: the side that people are on, or what it is about where they are on both."""
+    """Return what a clause adds to a name: people's side, or the clause's topic where they are on both."""
     label, opposite = clause.wording.label, clause.wording.opposite_label
     if clause.direction == 0 or clause.of_some:
         return topic_of(label, opposite)

@@ -1,4 +1,4 @@
-"""What the arguments and results of the laboratory's verbs name: a theory, an experiment, a design."""
+"""Kinds of arguments and results of the laboratory's verbs: a theory, an experiment, a design."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a theory declares of people whose numbers differ by what is known of them: by age, by group or by condition.
+"""Dependences of people's parameters on what is known of them: age, group or condition, as a theory declares them.
 
 A source says so beside the range of a parameter, with a prior of its own::
 
@@ -32,21 +32,21 @@ from lakatos.theories.errors import PriorError
 Array = NDArray[np.float64]
 OF_A_NUMBER, OF_A_GROUP = ("attribute", "around", "per", "sd"), ("attribute", "is", "sd")
 MOST_DEPENDENCES = 3
-"""Of one parameter."""
+"""Most dependences of one parameter."""
 
 
 @dataclass(frozen=True)
 class Dependence:
-    """How the center of a parameter may depend on one thing that is known of people."""
+    """Dependence of the center of a parameter on one thing that is known of people."""
 
     attribute: str
     sd: float
-    """Of the effect's normal prior: share of the parameter's range."""
+    """Standard deviation of the effect's normal prior, as a share of the parameter's range."""
     around: float = 0.0
     per: float = 1.0
-    """Of a number: the effect is that of so much more of it, and people around a value have none."""
+    """Unit of a number: the effect is that of so much more of it, and people at ``around`` have none."""
     group: str = ""
-    """Of words: the effect is that of people of whom this is known; empty for a number."""
+    """Group of people whose effect it is, where the attribute is given in words; empty for a number."""
 
     def values_of(self, cells: Sequence[str]) -> Array:
         """``(n_people,)`` times the effect by which a center moves; NaN where nothing is known.
@@ -74,7 +74,7 @@ class Dependence:
 
     @property
     def in_words(self) -> str:
-        """For example ``age_years (8 more, from 18 on)``."""
+        """The dependence in words, such as ``age_years (for each 8 more)``."""
         if self.group:
             return f"whether {self.attribute} is {self.group}"
         return f"{self.attribute} (for each {self.per:g} more)"
@@ -82,20 +82,20 @@ class Dependence:
 
 @dataclass(frozen=True)
 class OwnCenter:
-    """Whom a person's own distribution of a parameter is around, as answers taught, in shares of its range."""
+    """Center of a person's own distribution of a parameter, as estimated from responses, in shares of its range."""
 
     center: float
-    """Of people without any effect: around the declared values, and of no named group."""
+    """Center of people without any effect: around the declared values, and of no named group."""
     spread: float
     """Standard deviation of people of whom the same is known."""
     effects: tuple[float, ...]
-    """Of the declared dependences, in their order."""
+    """Effects of the declared dependences, in their order."""
     errors: tuple[float, ...]
     """Standard errors of the effects."""
 
     @property
     def as_array(self) -> Array:
-        """As a preregistration keeps it: center and spread, then the effects, then their errors."""
+        """The array that a preregistration keeps: center and spread, then the effects, then their errors."""
         return np.array([self.center, self.spread, *self.effects, *self.errors])
 
     @classmethod

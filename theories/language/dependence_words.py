@@ -1,4 +1,4 @@
-"""How a theory tells that people's numbers depend on what is known of them: a sentence with numbers after its claim."""
+"""Wording of how people's parameters depend on what is known of them: a sentence with numbers after a claim."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SURE = 1.96
 
 
 def with_dependences(account: TheoryAccount, priors: Mapping[str, Prior]) -> TheoryAccount:
-    """What a theory says, and after it on what each number depends, at what answers taught of it."""
+    """Add to a theory's account on what each parameter depends, with the estimates of the dependence."""
     clauses = [
         _sentence(name, prior, place, one)
         for name, prior in priors.items()

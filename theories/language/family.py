@@ -36,7 +36,7 @@ class Family:
         return replace(self, grammar=grammar, seeds=seeds)
 
     def needed(self, name: str, inputs: Collection[str]) -> list[str]:
-        """Which of some inputs a published theory needs."""
+        """Find which of some inputs a published theory needs."""
         used = self.grammar.used(self.seeds[name][1])
         return sorted({own for item in used for own in item.inputs} & set(inputs))
 
@@ -60,7 +60,7 @@ def family_of(domain: Domain) -> Family | None:
 
 
 def own_texts(domain: Domain) -> Callable[[str], bool]:
-    """What says of a theory's text whether the grammar of a domain would write its code letter by letter."""
+    """Return a test of whether the grammar of a domain would write the code of a theory's text letter by letter."""
     family = family_of(domain)
 
     @cache

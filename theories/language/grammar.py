@@ -30,7 +30,7 @@ from lakatos.theories.language.theory import Theory, TheoryProgram
 DECLARATIONS = frozenset(("PARAMETERS", "COMPOSITION", "CLAUSES", "POOLED", "PREDICTIONS"))
 """Names that a source written by a grammar sets before its functions."""
 LITERAL = (ast.Constant, ast.Dict, ast.List, ast.Tuple, ast.UnaryOp, ast.USub, ast.Load)
-"""What their values are made of."""
+"""Nodes of which the values of these names are made."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,7 +40,7 @@ class Mechanism:
     slot: str
     name: str
     clause: str = ""
-    """What it states in general, continuing "people ..."; left empty where ``wording`` says as much."""
+    """General claim, continuing "people ..."; left empty where ``wording`` states as much."""
     code: str = ""
     """Statements that set the slot's variables; earlier slots' variables and ``parameters`` can be used."""
     start: str = ""
@@ -50,17 +50,17 @@ class Mechanism:
     parameters: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Declared priors, in the form of ``PARAMETERS``."""
     wording: Wording | tuple[Wording, ...] = ()
-    """What it states once its parameters are estimated; ``clause`` whatever they are, where this is empty."""
+    """Claim once its parameters are estimated; ``clause`` whatever they are, where this is empty."""
     repairs: tuple[str, ...] = ()
     """Stimulus features whose mispredictions this mechanism could repair."""
     predictions: tuple[Mapping[str, Any], ...] = ()
-    """What a composition with it predicts unless another of its mechanisms breaks it; form of ``PREDICTIONS``."""
+    """Predictions of a composition with it unless another of its mechanisms breaks them; form of ``PREDICTIONS``."""
     breaks: tuple[str, ...] = ()
     """Predictions of others that it destroys: what is varied ("rating"), one property in that ("ignores rating"), or a
     property of single trials ("deterministic")."""
     rests_on: tuple[str, ...] = ()
-    """Of these, each ``slot:mechanism``, a composition with it must have one, or it would be told of what is not there:
-    reasons that are drawn at random, say, where nothing weighs any."""
+    """Mechanisms, each ``slot:mechanism``, of which a composition with this one must have one; otherwise its claim
+    would describe what is absent, such as reasons that are drawn at random where nothing weighs any."""
     needs: tuple[str, ...] = ()
     """Inputs without which it has nothing to work on, such as "sides": where an option stood. What remembers earlier
     trials needs their order besides; see `inputs`."""
@@ -68,7 +68,7 @@ class Mechanism:
     """Whether it says nothing about how people choose: errors that do not depend on the evidence, say. Of two theories
     that predict the same, the one with more of these is preferred."""
     source: str = ""
-    """Where it was published."""
+    """Publication of the idea."""
     beside: tuple[tuple[str, ...], str] = ((), "")
     """Slots or ``slot:mechanism``, and the first clause where a composition has one of these; empty: none is stated."""
     replaces: tuple[str, ...] = ()
@@ -82,14 +82,14 @@ class Mechanism:
 
     @property
     def wordings(self) -> tuple[Wording, ...]:
-        """How it is stated in the claim of a theory, clause by clause."""
+        """Clauses by which it is stated in the claim of a theory."""
         if isinstance(self.wording, Wording):
             return (self.wording,)
         return self.wording or (Wording(self.clause),)
 
     @cached_property
     def claim(self) -> str:
-        """What it states in general, continuing "people ..."."""
+        """Its general claim, continuing "people ..."."""
         priors = {name: parse_prior(name, prior) for name, prior in self.parameters.items()}
         return self.clause or general_clause(self.wordings, priors)
 
@@ -101,7 +101,7 @@ class SkeletonSlot:
     name: str
     least: int = 1
     most: int = 1
-    """How many mechanisms it takes; several are written in the grammar's order."""
+    """Most mechanisms that it takes; several are written in the grammar's order."""
     sentence: int = 1
     """Sentence of the claim in which its mechanisms are stated."""
 
@@ -195,11 +195,11 @@ class Grammar:
     heads: tuple[tuple[tuple[str, ...], str], ...] = ()
     """Names of forms: the first of which a composition has all ``slot`` or ``slot:mechanism``."""
     silence: str = ""
-    """What is told where only the slots that must be filled are; empty where these alone give reasons to choose."""
+    """Claim where only the slots that must be filled are; empty where these alone give reasons to choose."""
     predictions: tuple[Mapping[str, Any], ...] = ()
-    """What every composition predicts that has no mechanism that breaks it, in the form of ``PREDICTIONS``."""
+    """Predictions of every composition that has no mechanism that breaks them, in the form of ``PREDICTIONS``."""
     quicker: QuickerWriting | None = None
-    """How compositions may be asked about trials for which less has to be computed; see `write_for`."""
+    """Way to evaluate compositions on trials for which less has to be computed; see `write_for`."""
 
     def mechanism(self, slot: str, name: str) -> Mechanism:
         """Look one up; raises `GrammarError` naming what there is."""
@@ -302,7 +302,7 @@ class Grammar:
         }
 
     def predictions_of(self, composition: Composition) -> list[dict[str, Any]]:
-        """What the skeleton and the mechanisms predict and no (other) mechanism of the composition breaks."""
+        """Collect what the skeleton and the mechanisms predict and no (other) mechanism of the composition breaks."""
         used = self.used(composition)
         stated: list[tuple[Mapping[str, Any], Mechanism | None]] = [
             (item, None) for item in self.predictions
@@ -324,11 +324,11 @@ class Grammar:
         return next(names, " + ".join(item.name for item in used))
 
     def clauses(self, composition: Composition, name: str = "") -> list[Wording]:
-        """How the composition is told, mechanism by mechanism.
+        """Return the clauses of the composition, mechanism by mechanism.
 
         Args:
-            composition: Of which mechanisms that no later one reads are not told.
-            name: Of a published theory, which needs only the labels that it contains itself.
+            composition: Composition whose mechanisms that no later one reads are not stated.
+            name: Name of a published theory, which needs only the labels that it contains itself.
         """
         parameters, used = self.parameters(composition), self.acting(composition)
         must = {slot.name for slot in self.slots if slot.least}
@@ -359,7 +359,7 @@ class Grammar:
 
         Args:
             composition: Form, and priors where some were learned.
-            name: Of a published theory; the table's name of the form when empty.
+            name: Name of a published theory; the table's name of the form when empty.
             pooled: Whether the priors were learned from people who could not be told apart.
         """
         used = self.used(composition)
@@ -440,7 +440,7 @@ class Grammar:
         return write_prepared(helpers, parts) or self.write_untold(composition)
 
     def form(self, composition: Composition, source: str) -> Theory:
-        """What `read_program` makes of a source of `write_untold` or `write_for`, without reading it."""
+        """Build what `read_program` makes of a source of `write_untold` or `write_for`, without reading it."""
         declared = self.parameters(composition)
         priors = {name: parse_prior(name, prior) for name, prior in declared.items()}
         learns = any(item.learn for item in self.used(composition))

@@ -54,7 +54,7 @@ class OptionScore(PricedExpression):
     is_worth: bool = False
     """Whether it may be what an option is worth where a condition on the option holds."""
     apart: str = ""
-    """When options differ in it by more than ``{cut}`` or ``{percent}``, where that has words of its own."""
+    """Condition that options differ in it by more than ``{cut}`` or ``{percent}``, where that has words of its own."""
 
     @property
     def is_property(self) -> bool:
@@ -90,7 +90,7 @@ class OptionCue:
     code: str
     """Expression of shape ``(n_trials, n_options)``, in the attribute's own unit."""
     noun: str
-    """What it is called; of what an option has or has not, with its article ("a local supplier")."""
+    """Name of the number; of what an option has or has not, with its article ("a local supplier")."""
     share: str = ""
     """The same as a share of its range, which may be put beside those of other cues; empty for yes or no."""
     better: int = 0
@@ -136,7 +136,7 @@ class HasTrialNouns(Protocol):
 
 @dataclass(frozen=True)
 class TermVocabulary:
-    """What a domain's terms are written in."""
+    """Vocabulary in which a domain's terms are written."""
 
     helpers: tuple[str, ...]
     """Functions at module level, each may use those before it."""
@@ -144,7 +144,7 @@ class TermVocabulary:
     """Statements at the beginning of ``choose`` and ``learn``."""
     scores: tuple[OptionScore, ...]
     n_cues: tuple[int, ...] = ()
-    """Of rated products in every experiment."""
+    """Number of cues of rated products in every experiment."""
     levels: tuple[float, ...] = ()
     """Ratings that occur."""
     lists: tuple[OptionNumbers, ...] = ()
@@ -152,7 +152,7 @@ class TermVocabulary:
     further: tuple[OptionScore, ...] = ()
     """Scores that are tried only together with others."""
     noun: str = "option"
-    """What its words call an option."""
+    """Noun for an option in its words."""
     unordered: str = ""
     """A shorter prelude that leaves lists in the order in which they are shown; empty where there is none."""
     probes: Stimuli | None = None

@@ -31,7 +31,7 @@ WHOLE = (*SCOPES, ast.IfExp, ast.BoolOp)
 """Expressions with names of their own, or of which not every part is computed: where parameters decide a part of them,
 they stay as they are."""
 KNOWN = re.compile(r"known_[0-9a-f]{12}")
-"""What is worked out once is named by its expression."""
+"""Pattern of names of what is computed once, made from its expression."""
 
 
 @dataclass(frozen=True)
@@ -162,7 +162,7 @@ def divide(part: str, named: tuple[tuple[str, str | None], ...]) -> DividedState
 
 
 class _Division:
-    """What has become of the statements of a part so far."""
+    """State of the statements of a part during their division."""
 
     def __init__(self, named: dict[str, str | None]) -> None:
         self.named = named

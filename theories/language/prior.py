@@ -30,12 +30,12 @@ FIELDS: dict[str, tuple[str, ...]] = {
 MOST_DOUBT = 9.0
 """Standard error of a spread's logarithm at which nothing more is to be said."""
 BESIDE_NUMBERS = ("prior", "unit", "meaning", "depends_on")
-"""What an entry of ``PARAMETERS`` may say beside the numbers of its prior."""
+"""Keys that an entry of ``PARAMETERS`` may have beside the numbers of its prior."""
 
 
 @dataclass(frozen=True)
 class Prior:
-    """How one parameter is distributed over people.
+    """Distribution of one parameter over people.
 
     ``normal`` is truncated to ``[low, high]``; ``log_normal`` is a normal on the logarithm, truncated likewise, with
     ``median`` the median before truncation.
@@ -55,9 +55,9 @@ class Prior:
     idle: bool = False
     """Whether no trial that people were asked depends on it, so that nothing was learned and nothing can be said."""
     depends_on: tuple[Dependence, ...] = ()
-    """What is known of people and moves the center of their own distribution, as the theory declares it."""
+    """Attributes of people that move the center of their own distribution, as the theory declares it."""
     own: OwnCenter | None = None
-    """Around which centers people lie of whom that is known, as answers taught; None where they taught none."""
+    """Centers of people with known attributes, as estimated from responses; None where these taught none."""
 
     @property
     def is_log(self) -> bool:
@@ -178,7 +178,7 @@ def _numbers_of(name: str, kind: str, literal: Mapping[str, Any]) -> dict[str, f
 
 
 def _range_of(name: str, kind: str, numbers: Mapping[str, float]) -> tuple[float, float]:
-    """Where values may lie."""
+    """Return the limits of the values."""
     low, high = numbers["low"], numbers["high"]
     if not all(math.isfinite(number) for number in (*numbers.values(), high - low)) or low >= high:
         raise PriorError(
@@ -209,7 +209,7 @@ def _center_and_spread(name: str, kind: str, numbers: Mapping[str, float]) -> tu
 
 
 def _number(value: float) -> float:
-    """As a float; infinite where an integer is too large for one."""
+    """Convert to a float; infinite where an integer is too large for one."""
     try:
         return float(value)
     except OverflowError:

@@ -15,8 +15,8 @@ def with_literal(source: str, name: str, value: Any) -> str:
     """``source`` with its top-level assignment ``name = ...`` holding ``value``; at the end where there was none.
 
     Args:
-        source: Of a theory that parses; everything else in it stays as it is.
-        name: For example ``PARAMETERS``.
+        source: Source of a theory that parses; everything else in it stays as it is.
+        name: Name, such as ``PARAMETERS``.
         value: Numbers, strings, lists and dictionaries.
 
     Raises:

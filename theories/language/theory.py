@@ -66,7 +66,7 @@ from lakatos.traces.digest import Digest, digest_bytes
 
 Array = NDArray[np.float64]
 DECLARED = ("PARAMETERS", "COMPOSITION", "CLAUSES", "POOLED")
-"""What a source may declare as literals."""
+"""Names that a source may declare as literals."""
 NO_CENTERS: Mapping[str, OwnCenter] = MappingProxyType({})
 PUBLISHED = "published"
 """Author of theories that the package takes from the literature."""
@@ -179,7 +179,7 @@ class Theory:
 
         Args:
             n_draws: A power of two.
-            lapse: With False, the declared lapse rate is set to 0.
+            lapse: Whether lapses occur; with False, the declared lapse rate is set to 0.
         """
         rng = np.random.default_rng(int(self.digest[:16], 16))
         drawn = draw_population(self.priors, n_draws, rng)

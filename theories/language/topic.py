@@ -1,4 +1,4 @@
-"""What clauses with two sides are about, for names that must not say which side people turn out to be on."""
+"""Topics of clauses with two sides, for names that must not state which side people turn out to be on."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ TOPICS = {
     ("a go bias", "a no-go bias"): "response bias",
     ("a Pavlovian bias", "reversed Pavlovian bias"): "Pavlovian bias",
 }
-"""By the labels of both sides."""
+"""Topics by the labels of both sides."""
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ DIRECTED_TITLES = {
 
 
 def topic_of(label: str, opposite_label: str) -> str:
-    """What a clause is about, by the labels of its sides; empty where there is no word for both."""
+    """Return the topic of a clause by the labels of its sides; empty where there is no word for both."""
     if not label or not opposite_label or label == opposite_label:
         return label or opposite_label
     return TOPICS.get((label, opposite_label), "")

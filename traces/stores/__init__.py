@@ -16,11 +16,11 @@ STORES: Final[PluginTable[type[EventStore]]] = PluginTable(
 file holds its address. In both a commit is on disk when `append` returns."""
 
 ADDRESS_SUFFIX: Final = ".url"
-"""Of a file that holds the address of a journal, or of artifacts, instead of these."""
+"""Suffix of a file that holds the address of a journal, or of artifacts, instead of these."""
 
 
 def located(path: Path) -> Path:
-    """What stands for a journal or for artifacts: ``path``, or the file beside it that holds an address, if any."""
+    """Return what stands for a journal or artifacts: ``path``, or the file beside it that holds an address, if any."""
     address = path.with_suffix(ADDRESS_SUFFIX)
     return address if address.is_file() else path
 

@@ -10,7 +10,7 @@ SCHEMES: Final = ("postgresql", "postgres")
 
 
 class JournalAddress(NamedTuple):
-    """Where a journal is stored."""
+    """Address at which a journal is stored."""
 
     url: str
     """libpq URI of the database, without a password."""

@@ -32,7 +32,7 @@ _BATCH: Final = 1_000
 _LOCK: Final = 0x4C414B41
 """First half of the key of every advisory lock taken here; the second is the number of the run."""
 _MAKING: Final = 0
-"""In place of the number of a run, while tables are made."""
+"""Number in place of that of a run, while tables are made."""
 _COLUMNS: Final = ", ".join(EventRow._fields)
 _INSERT: Final = (
     f"INSERT INTO lakatos.event (run, {_COLUMNS}) VALUES (%s{', %s' * len(EventRow._fields)})"
@@ -102,9 +102,9 @@ class PostgresStore:
     """Rows of one run in a PostgreSQL database; see `Store` for the contract of each method."""
 
     patience_s: ClassVar[float] = 60.0
-    """How long a database that was there before is waited for when it is gone."""
+    """Seconds that a database that was there before is waited for when it is gone."""
     release_s: ClassVar[float] = 2.0
-    """How long the lock of a process that ended may outlive it."""
+    """Seconds for which the lock of a process that ended may outlive it."""
 
     def __init__(self, path: Path, address: JournalAddress, *, read_only: bool) -> None:
         """Used by `create` and `open`."""
@@ -166,7 +166,7 @@ class PostgresStore:
             raise
 
     def meta(self) -> dict[str, str]:
-        """What was given to `create`, and the format."""
+        """Return what was given to `create`, and the format."""
         return dict(self._read("SELECT name, value FROM lakatos.meta WHERE run = %s"))
 
     def append(self, row: EventRow) -> None:
@@ -229,7 +229,7 @@ class PostgresStore:
             self._insist(work, work)
 
     def stored(self, after_seq: int = 0) -> Iterator[tuple[Any, ...]]:
-        """As `rows`, with text as the bytes that are stored."""
+        """Yield the `rows`, with text as the bytes that are stored."""
         for row in self.rows(after_seq):
             yield tuple(value.encode() if isinstance(value, str) else value for value in row)
 
@@ -262,7 +262,7 @@ class PostgresStore:
         return int(self._read(query, key)[0][0])
 
     def problem(self) -> str | None:
-        """Whether tables, indexes, triggers and their functions are ours, and every one of them at work."""
+        """Check that tables, indexes, triggers and their functions are ours and all at work; else explain."""
         expected = {
             *(("index", text) for text in _INDEXES),
             *(("trigger", text, "O") for text in _TRIGGERS.values()),
@@ -349,7 +349,7 @@ class PostgresStore:
         work: Callable[["psycopg.Connection[Any]"], T],
         again: Callable[["psycopg.Connection[Any]"], T],
     ) -> T:
-        """What ``work`` returns or, as long as the connection is lost meanwhile, ``again`` by a new connection."""
+        """Return the result of ``work`` or, if the connection is lost meanwhile, of ``again`` by a new connection."""
         import psycopg
 
         assert self._connection is not None

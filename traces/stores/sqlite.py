@@ -21,9 +21,9 @@ _WRITING: Final = (
     "PRAGMA cache_size = -16384",
     "PRAGMA wal_autocheckpoint = 16000",
 )
-"""Of the connection that writes. Keys and digests come in no order, so that each commit changes pages all over the
-indexes: 16 MiB of them stay in memory, and pages that are changed again and again are copied from the log every 64 MiB,
-not every 4. A commit is on disk, in the log, as before."""
+"""Settings of the connection that writes. Keys and digests come in no order, so that each commit changes pages all over
+the indexes: 16 MiB of them stay in memory, and pages that are changed again and again are copied from the log every 64
+MiB, not every 4. A commit is on disk, in the log, as before."""
 _COLUMNS: Final = ", ".join(EventRow._fields)
 _INSERT: Final = f"INSERT INTO event ({_COLUMNS}) VALUES ({','.join('?' * len(EventRow._fields))})"
 _SCHEMA: Final = (
@@ -74,7 +74,7 @@ def check_format(meta: Mapping[str, str], place: object) -> None:
 
     Args:
         meta: As given to `create`, and the format.
-        place: Where the journal is, for the message.
+        place: Place of the journal, for the message.
 
     Raises:
         NewerFormatError: It was written by a newer version.
@@ -209,7 +209,7 @@ class SqliteStore:
         check_format(self.meta(), self.path)
 
     def meta(self) -> dict[str, str]:
-        """What was given to `create`, and the format."""
+        """Return what was given to `create`, and the format."""
         return dict(self._read("SELECT name, value FROM meta"))
 
     def append(self, row: EventRow) -> None:
@@ -270,7 +270,7 @@ class SqliteStore:
                 )
 
     def stored(self, after_seq: int = 0) -> Iterator[tuple[Any, ...]]:
-        """As `rows`, with text as the bytes that are stored."""
+        """Return the `rows`, with text as the bytes that are stored."""
         return chain.from_iterable(self._batches(after_seq, as_bytes=True))
 
     def rows(self, after_seq: int = 0) -> Iterator[EventRow]:
@@ -423,10 +423,10 @@ class ApartReader:
         """Read the store at ``path``."""
         self.path = path
         self._log = f"{path}-wal"
-        """What SQLite calls the log beside it, which is there while somebody writes."""
+        """Path of SQLite's log beside the file, which is there while a program writes."""
         self._connection: sqlite3.Connection | None = None
         self._seen: tuple[int, int, int] | None = None
-        """What the file was like when the connection, which is kept while nobody writes, was made."""
+        """State of the file when the connection, which is kept while no program writes, was made."""
 
     def read(self, query: str, values: tuple[object, ...], as_bytes: bool = False) -> list[Any]:
         """Rows of a query; no file is left beside the database.
@@ -466,6 +466,6 @@ class ApartReader:
 
 
 def _mark(path: Path) -> tuple[int, int, int]:
-    """What changes when somebody writes a file."""
+    """Return what changes when another program writes a file."""
     found = path.stat()
     return found.st_mtime_ns, found.st_size, found.st_ino

@@ -1,4 +1,4 @@
-"""What a journal needs from the place it is stored in."""
+"""Interface of a journal to the place where it is stored."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -48,7 +48,7 @@ class EventStore(Protocol):
         """
 
     def meta(self) -> dict[str, str]:
-        """What was given to `create`."""
+        """Return what was given to `create`."""
 
     def append(self, row: EventRow) -> None:
         """Store ``row`` durably, whole or not at all."""
@@ -64,7 +64,7 @@ class EventStore(Protocol):
         """
 
     def stored(self, after_seq: int = 0) -> Iterator[tuple[Any, ...]]:
-        """As `rows`, with text as the bytes that are stored: what `traces.standalone.sound` walks along."""
+        """Return the `rows`, with text as the bytes that are stored: what `traces.standalone.sound` walks along."""
 
     def rows(self, after_seq: int = 0) -> Iterator[EventRow]:
         """Rows after ``after_seq`` in order; rows appended meanwhile are included."""
@@ -82,7 +82,7 @@ class EventStore(Protocol):
         """The number of the last attempt that was begun for a step; 0 if none was."""
 
     def problem(self) -> str | None:
-        """What is wrong with the store itself, aside from its rows; None if nothing is."""
+        """Explain what is wrong with the store itself, aside from its rows; None if nothing is."""
 
     def close(self) -> None:
         """Release the store and its lock."""

@@ -135,7 +135,7 @@ def read_record(line: str, where: str, task: ConflictTask) -> AttendingPerson:
 
 
 def trial_numbers(answers: Sequence[ConflictAnswer], task: ConflictTask) -> list[tuple[float, ...]]:
-    """What each trial shows and what came before it, in the order of `COLUMNS`."""
+    """Return what each trial shows and what came before it, in the order of `COLUMNS`."""
     found = []
     for before, now in zip((None, *answers), answers, strict=False):
         past: tuple[float, ...] = (0, 0, 0, 0)

@@ -77,7 +77,7 @@ def _table(rows: Iterable[dict[str, str]], path: Path) -> Array:
 
 
 def _games(shown: Stimuli) -> tuple[Array, Array, NDArray[np.bool_]]:
-    """Which game each row is, the row in which each game comes first, and whether rows are exchanged against that."""
+    """Return each row's game, the row in which each game comes first, and whether rows are exchanged against that."""
     domain = GamesDomain()
     plain = np.array([min(pair) for pair in zip(shown.keys, swap_columns(shown).keys, strict=True)])
     other = domain.swap_sides(shown)

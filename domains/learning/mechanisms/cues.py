@@ -12,7 +12,7 @@ from lakatos.theories.language.account import Wording
 from lakatos.theories.language.grammar import Mechanism
 
 CUE, GO = "cue", "go"
-"""What mechanisms need, as they say it in `Mechanism.needs`."""
+"""Parts that mechanisms need, named as in `Mechanism.needs`."""
 GAIN = "(reward - 0.0)"
 """A reward above what is neither gain nor loss; declared tasks, whose rewards are shares of a range, replace the 0."""
 GUITART = "Guitart-Masip, Huys, Fuentemilla, Dayan, Duzel & Dolan (2012), NeuroImage 62(1), 154-166"

@@ -27,7 +27,7 @@ NO_NEW_GAME = (
     '    if not (trials["block_start"] > 0).any():\n        return state\n'
     "    fresh, new = start(parameters, trials, xp), trials",
 )
-"""What is remembered need not be gone through where no game begins."""
+"""Code and its replacement, which returns the state at once where no game begins."""
 LEARN_PICKED = '\nstate["value"] = state["value"] + picked * (rate * surprise)[..., None, None]\n'
 """Credit where no first pick came before."""
 

@@ -59,12 +59,12 @@ def _run(
     """Staying with an option until something has happened on it so many times in a row.
 
     Args:
-        name, source, breaks: Of the mechanism.
+        name, source, breaks: Name, source and broken predictions of the mechanism.
         what: An option on which it has not happened, and on which it has: words after "an option that".
         counted: Truth value that a pick counts, from ``reward``; the others end the run, as does another pick.
         unit: What is counted.
-        names: Of the parameters: the number, the pull until then, and the push away then.
-        label: For the theory's name, where people leave an option then.
+        names: Names of the parameters: the number, the pull until then, and the push away then.
+        label: Label for the theory's name, where people leave an option then.
     """
     most, pull, push = names
     times = f"[{{{most}#}}|a number of times in a row]"
@@ -237,7 +237,7 @@ def _meaning(memory: str) -> str:
 
 
 def _remembered(memory: str) -> Wording:
-    """What a pull after a certain course of the last two picks does."""
+    """Make the wording of what a pull after a certain course of the last two picks does."""
     last, place, before = memory.split("_")
     now, then = ("a rewarded" if what == "won" else "an unrewarded" for what in (last, before))
     course = f"{now} choice that followed {then} one of the {place} option"

@@ -30,9 +30,9 @@ N_DIFFERENCES = "(ratings[:, 1] != ratings[:, 0]).mean(axis=-1)"
 EVIDENCE = "weighted difference"
 BRODER = "Broder & Schiffer (2003), Journal of Behavioral Decision Making 16(3), 193-213."
 CONTRARY = ("appraisal:contrarian", "other:contrarians")
-"""What makes people choose the other product than the evidence favours."""
+"""Mechanisms that make people choose the other product than the evidence favours."""
 SHARES = ("integration:balance", "integration:average")
-"""What gives evidence that is a balance of reasons, between -1 and 1."""
+"""Mechanisms whose evidence is a balance of reasons, between -1 and 1."""
 LOG_SHARES = "share = 0.5 + 0.5 * xp.clip(evidence, -1 + 1e-9, 1 - 1e-9)\nlog_shares = xp.log(share / (1 - share))"
 """Log odds of the shares of reasons for B and for A, of evidence that is a balance."""
 DISPOSITION = normal(-1.0, 1.0, 4.0, "standard deviations", "disposition; people above 0 do so")
@@ -345,14 +345,14 @@ class OtherStrategy:
     name: str
     clause: str
     parameter: str
-    """What the names of its parameters begin with."""
+    """Beginning of the names of its parameters."""
     side: str
     """1 where it takes product B, -1 where it takes A, 0 where it cannot tell."""
     repairs: tuple[str, ...]
     breaks: tuple[str, ...]
     source: str
     instead: str = ""
-    """After the clause, where it states what some people do."""
+    """Text after the clause, where it states what some people do."""
 
 
 STRATEGIES = (

@@ -57,7 +57,7 @@ class GroupMember:
 
 @dataclass(frozen=True)
 class _PlayedRound:
-    """What a round was, and what the person learned in it."""
+    """A round, and what the person learned in it."""
 
     number: int
     n_rounds: int
@@ -158,13 +158,13 @@ def _rounds(game: str, multiplier: float, where: str) -> list[_PlayedRound]:
 
 
 def _gains_from_gifts(own: int, others: Sequence[int], multiplier: float) -> tuple[float, ...]:
-    """What the others gained as far as gifts tell, where that is not shown."""
+    """Compute what the others gained as far as gifts show, where that is not shown."""
     share = multiplier * (own + sum(others)) / (len(others) + 1)
     return tuple(ENDOWMENT - gift + share for gift in others)
 
 
 def _known(rules: Mapping[str, float], rounds: list[_PlayedRound], place: int) -> dict[str, float]:
-    """What is known before the gift of a round: the rules, and what earlier rounds brought."""
+    """Return what is known before the gift of a round: the rules, and what earlier rounds brought."""
     now = rounds[place]
     known = {
         "round": float(now.number),

@@ -28,7 +28,7 @@ BLOCKS = ("B.1", "B.2", "B.3", "B.4", "B.5")
 CHOICES_PER_BLOCK = 5
 """Choices of one person in one block."""
 N_PEOPLE = 686
-"""Behind all problems, as published; the counts of single problems show fewer."""
+"""Participants behind all problems, as published; the counts of single problems show fewer."""
 
 
 def read(folder: Path) -> tuple[Trials, ...]:

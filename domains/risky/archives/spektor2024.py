@@ -50,7 +50,7 @@ class SpektorSession:
 
     @property
     def context(self) -> str:
-        """Which amounts are the larger ones in this session."""
+        """Name of the context, by which amounts are the larger ones in this session."""
         amounts = [amount for first, second, _ in self.answers for amount in (*first, *second)]
         return CONTEXTS[0] if max(amounts) > -min(amounts) else CONTEXTS[1]
 

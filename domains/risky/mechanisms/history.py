@@ -27,7 +27,7 @@ variances = (trials["probabilities"] * (trials["outcomes"] - means[..., None]) *
 lead = variances[:, 1] - variances[:, 0]
 bolder = xp.where(abs(lead) > 1e-9 * (1 + variances.sum(axis=-1)), xp.sign(lead), 0.0)
 """
-"""Also sets ``bolder``: 1 where gamble B varies more, -1 where A does."""
+"""Code that also sets ``bolder``: 1 where gamble B varies more, -1 where A does."""
 
 _history = partial(Mechanism, slot="history")
 

@@ -80,7 +80,7 @@ SHORTER = (
 )
 """Phrases of the general texts, and what they are where arrays are gone through the long way."""
 BY_SIGN = "xp.where(outcomes < 0, parameters"
-"""In texts of curves that differ between places with equal numbers, which stay as they are."""
+"""Text that marks curves which differ between places with equal numbers; such curves stay as they are."""
 
 
 def of_different_numbers(

@@ -55,7 +55,7 @@ _LOOKS: Final = 5
 
 
 class PageAnswers:
-    """What our own page knows about visits, and what it has to be told. This one knows nothing."""
+    """Knowledge of our own page about visits, and what it must be informed of. This one knows nothing."""
 
     n_more: int = 0
     """People wanted beyond the plan, in place of some whose responses were excluded."""
@@ -64,7 +64,7 @@ class PageAnswers:
     """Command that stops the study, for messages."""
 
     def __call__(self, participant: str, submission: str) -> PageStatus | None:
-        """How the visit ended; None while it has not, or when the person never came."""
+        """Return how the visit ended; None while it has not, or when the person never came."""
         return None
 
     def prepare(self, study: StudySeen) -> None:
@@ -195,7 +195,7 @@ class ProlificClerk:
         return self.books
 
     def decide(self) -> tuple[Action, ...]:
-        """What should be done now, by the books."""
+        """Decide what should be done now, by the books."""
         return decide(
             self.account,
             now_s=self._ledger.now_s(),

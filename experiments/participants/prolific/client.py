@@ -144,7 +144,7 @@ class ProlificClient:
 
     @classmethod
     def from_environment(cls, **settings: Any) -> ProlificClient:
-        """With the token in the variable ``PROLIFIC_TOKEN``; ``PROLIFIC_URL`` names another service, as for tests."""
+        """Read the token from the variable ``PROLIFIC_TOKEN``; ``PROLIFIC_URL`` names another service, as for tests."""
         service = os.environ.get(ADDRESS_VARIABLE, "").strip() or SERVICE
         return cls(os.environ.get(TOKEN_VARIABLE, "").strip(), **({"service": service} | settings))
 
@@ -162,7 +162,7 @@ class ProlificClient:
         self._http.close()
 
     def study_cost(self, reward: Money, places: int) -> Money:
-        """What the service itself reckons, with its fees and taxes."""
+        """Return the cost that the service computes, with its fees and taxes."""
         body = {"reward": reward.minor, "total_available_places": places}
         answer = self._ask("POST", "/study-cost-calculator/", body, repeatable=True)
         total = _get(answer, "total_cost", (int, float))

@@ -30,8 +30,8 @@ from lakatos.traces.stores.sqlite import problem_of
 
 PaymentKind: TypeAlias = Literal["reward", "bonus", "screen_out"]
 PageStatus: TypeAlias = Status | Literal["failed_checks"]
-"""How a visit to our own page ended; ``failed_checks`` for somebody who completed and failed more attention checks than
-the plan lets pass."""
+"""Status in which a visit to our own page ended; ``failed_checks`` for a person who completed and failed more attention
+checks than the plan lets pass."""
 PaymentState: TypeAlias = Literal["promised", "paid"]
 BulkState: TypeAlias = Literal["prepared", "asked", "paid", "given_up"]
 
@@ -80,7 +80,7 @@ class SubmissionEntry:
     state: SubmissionState
     code: str
     page: PageStatus | None
-    """How the visit to our own page ended; None while it is not known there."""
+    """Status in which the visit to our own page ended; None while it is not known there."""
     return_asked: bool
     refused_in: SubmissionState | None
     """State in which the service refused to approve it."""
@@ -97,7 +97,7 @@ class SubmissionPayment:
     submission: str
     kind: PaymentKind
     amount: Money
-    """Without fees."""
+    """Amount without fees."""
     state: PaymentState
     bulk: int | None
     bonuses_before: int | None
@@ -132,7 +132,7 @@ class RecruitmentAccount:
     paused: bool
     """Whether we paused it."""
     people: int
-    """How many must complete: those planned, and those asked for in place of people who were excluded."""
+    """Number of people who must complete: those planned, and those in place of people who were excluded."""
     submissions: tuple[SubmissionEntry, ...]
     payments: tuple[SubmissionPayment, ...]
     bulks: tuple[BulkPayment, ...]
@@ -279,7 +279,7 @@ class PaymentLedger:
         )
 
     def history(self, about: str) -> list[tuple[str, str, str]]:
-        """When what happened to a submission, a study or a bulk payment: ``(time, what, value)``, oldest first."""
+        """List the events of a submission, a study or a bulk payment: ``(time, what, value)``, oldest first."""
         rows = self._rows(
             "SELECT utc, what, value FROM event WHERE about = ? ORDER BY number", about
         )
@@ -342,7 +342,7 @@ class PaymentLedger:
         """Take note of submissions; a state that was left behind is not gone back to, and nobody is taken out.
 
         Args:
-            plan: Of the recruitment.
+            plan: Plan of the recruitment.
             seen: The service's list, in which states can be old and people occur twice.
             page: How visits to our page ended, by ``(participant, submission)``.
         """

@@ -74,7 +74,7 @@ class Money:
 
 @dataclass(frozen=True)
 class ServiceFee:
-    """What the service charges on each reward and bonus, in percent, and the value added tax on that charge."""
+    """Fee of the service on each reward and bonus, in percent, and the value added tax on that charge."""
 
     service_percent: Decimal = Decimal("42.8")
     """Share of the reward: 42.8 for companies, 33.3 for universities and charities on the date in `as_of`."""

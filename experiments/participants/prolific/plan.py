@@ -1,4 +1,4 @@
-"""What is asked of the service: one study, its rewards, its codes, and what all of it costs at most."""
+"""Plan for the service: one study, its rewards, its codes, and what all of it costs at most."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ class RecruitmentSettings(BaseModel):
     experiment: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")
     """Name of the experiment whose page people are sent to."""
     title: str = Field(min_length=1, max_length=120)
-    """What people see in the list of studies."""
+    """Title that people see in the list of studies."""
     description: str = Field(min_length=1)
     url: str
     """Address of the page, without the service's parameters."""
     people: int = Field(ge=1, le=10_000)
-    """How many must complete."""
+    """Number of people who must complete."""
     minutes: int = Field(ge=1, le=360)
-    """What people are told it takes."""
+    """Minutes that it takes, as people are informed."""
     reward: str
-    """For each person, in pounds or dollars, such as "1.50"."""
+    """Reward for each participant, in pounds or dollars, such as "1.50"."""
     currency: Literal["GBP", "USD"] = "GBP"
     """Currency of the account."""
     most_bonus: str = "0.00"
@@ -61,7 +61,7 @@ class RecruitmentSettings(BaseModel):
     blocked_studies: tuple[str, ...] = ()
     """Further studies on the service whose people may not take part."""
     most_minutes: int = Field(0, ge=0)
-    """After which a place is taken back; 0 leaves it to the service."""
+    """Minutes after which a place is taken back; 0 leaves it to the service."""
     least_per_hour: str = "6.00"
     """A plan that pays less is refused; the service's own minimum is 6.00 GBP or 8.00 USD."""
     service_percent: Decimal = ServiceFee().service_percent
@@ -71,7 +71,7 @@ class RecruitmentSettings(BaseModel):
     filters: tuple[dict[str, Any], ...] = ()
     """Filters of participants, in the service's own form; ``GET /filters/`` lists the choices."""
     completion_code: str = Field("", pattern=r"^[A-Za-z0-9_-]{0,64}$")
-    """What the page shows to people who completed, where it has one already; made up when empty."""
+    """Code that the page shows to people who completed, where it has one already; made up when empty."""
     project: str = ""
     """Identifier of the project on the service; its default one when empty."""
 
@@ -125,13 +125,13 @@ class RecruitmentPlan(BaseModel):
     """Written into the study's internal name before it is created, so that a study is found, not created again."""
     settings: RecruitmentSettings
     codes: dict[CodeType, str]
-    """What the page shows, by how a visit ended."""
+    """Codes that the page shows, by how a visit ended."""
     earlier: tuple[str, ...] = ()
     """Earlier studies on the service whose people may not take part again."""
 
     @property
     def name(self) -> str:
-        """What has to be typed to confirm the plan."""
+        """Name that has to be typed to confirm the plan."""
         return self.settings.experiment
 
     @property
@@ -141,7 +141,7 @@ class RecruitmentPlan(BaseModel):
 
     @property
     def fee(self) -> ServiceFee:
-        """What the service charges on top of every payment."""
+        """Fee that the service charges on top of every payment."""
         return ServiceFee(
             self.settings.service_percent, self.settings.tax_percent, self.settings.fee_as_of
         )

@@ -1,4 +1,4 @@
-"""What to do next, from the books alone: pure functions, so that a program that was stopped decides the same again.
+"""Next actions of a recruitment, from the books alone: pure functions, so that a restart decides the same again.
 
 Three promises hold for whatever the books show. A person gets one reward and one bonus at most, whichever of their
 visits it is for. What is spent, and what approving everybody who may still claim it would cost, stays within the limit
@@ -106,7 +106,7 @@ Action: TypeAlias = (
 
 @dataclass(frozen=True)
 class RecruitmentBooks:
-    """How many people of a recruitment have come, and what was spent on them so far."""
+    """Number of people of a recruitment who have come, and what was spent on them so far."""
 
     wanted: int
     completed: int
@@ -118,12 +118,12 @@ class RecruitmentBooks:
     spent: Money
     """Paid and promised, with fees."""
     at_most: Money
-    """What it would come to if everybody who may still claim a reward got it, and the highest bonus."""
+    """Cost if everybody who may still claim a reward got it, and the highest bonus."""
     limit: Money | None
 
 
 def approvable(account: RecruitmentAccount) -> dict[str, SubmissionEntry]:
-    """For each person, the one visit that is or can be paid, by participant.
+    """Choose the one visit of each person that is or can be paid, by participant.
 
     It is the one that was approved; else, for people who completed our page, the first that awaits review, or else
     the first that ran out of time.
@@ -166,7 +166,7 @@ def spent(account: RecruitmentAccount) -> Money:
 
 
 def at_most(account: RecruitmentAccount, open_places: int, now_s: float) -> Money:
-    """What it could come to: everybody with a claim gets reward and highest bonus, and every open place is taken.
+    """Compute the highest cost: everybody with a claim gets reward and highest bonus, and every open place is taken.
 
     People who ran out of time have a claim for a day, since many come back; those who returned their place have none.
     """
@@ -237,7 +237,7 @@ def decide(
     stop_when_ended: bool = False,
     command: str = "`lakatos prolific pay --stop`",
 ) -> tuple[Action, ...]:
-    """What should be done, in this order; nothing before a limit was confirmed and the study was made.
+    """Decide what should be done, in order; empty before a limit was confirmed and the study was made.
 
     Args:
         account: The books.
@@ -247,7 +247,7 @@ def decide(
             are excluded may be replaced. When it has ended before everybody came, the study is paused, and somebody is
             told to stop it.
         stop_when_ended: Stop it then, without being told.
-        command: That stops it, for the message.
+        command: Command that stops it, for the message.
     """
     if account.limit is None or account.study is None:
         return ()
@@ -269,7 +269,7 @@ def decide(
 
 
 def screen_outs_left(account: RecruitmentAccount) -> Money:
-    """What the service may still pay by itself to people who are screened out."""
+    """Compute what the service may still pay by itself to people who are screened out."""
     screened = sum(entry.state == "SCREENED OUT" for entry in account.submissions)
     return account.plan.screen_out_cost * max(0, account.plan.settings.most_screened_out - screened)
 
@@ -379,7 +379,7 @@ def _bonuses(
 def _settle(
     account: RecruitmentAccount, bulk: BulkPayment, now_s: float
 ) -> SettleBulk | Review | None:
-    """Whether the service shows what a bulk payment should have paid; one that was never asked for paid nothing."""
+    """Check that the service shows what a bulk payment should have paid; one never requested paid nothing."""
     if bulk.state == "prepared":
         return SettleBulk(bulk.number, (), given_up=True)
     entries = {entry.id: entry for entry in account.submissions}

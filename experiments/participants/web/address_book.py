@@ -21,10 +21,10 @@ TOKEN: Final = r"^[A-Za-z0-9_-]{43}$"
 
 
 def make_token(key: bytes, chosen: bytes = b"") -> str:
-    """What a browser holds to be known again: 16 random bytes, and a seal by which the server knows its own.
+    """Make the token by which a browser is known again: 16 random bytes, and a seal of the server.
 
     Args:
-        key: Of the run's collection, which nobody else has.
+        key: Key of the run's collection, which nobody else has.
         chosen: The 16 bytes, where they are not to be random.
     """
     chosen = chosen or secrets.token_bytes(16)

@@ -1,4 +1,4 @@
-"""What all servers of the laboratory have in common: who may ask them by which name, and how long they wait.
+"""Base of all servers of the laboratory: who may address them by which name, and how long they wait.
 
 A page of another site can give its own name this machine's address ("DNS rebinding"); the browser then sends requests
 to this machine, but with that site's name in the `Host` header. So every server answers only to addresses in numbers,
@@ -88,7 +88,7 @@ class HostGuard:
 
         Args:
             app: The server.
-            names: By which it may be asked, beside addresses in numbers and ``localhost``.
+            names: Names by which it may be addressed, beside addresses in numbers and ``localhost``.
             own_pages: Whether pages of other servers may not ask it anything; no proxy may stand before it then.
         """
         self.app, self.names, self.own_pages = (

@@ -27,13 +27,14 @@ LARGEST_BODY: Final = 8192
 """Bytes; a response has about a hundred."""
 REQUESTS_PER_SECOND: Final = 10.0
 REQUESTS_AT_ONCE: Final = 60.0
-"""Of one session."""
+"""Requests that one session may send at once."""
 ADDRESS_PER_SECOND: Final = 300.0
 """Requests from one address, behind which a whole class may sit."""
 VISITOR: Final = "Lakatos-Visitor"
 """Header by which a tab says whom a recruitment service sent to it, so that two people in one browser stay apart."""
 HEADERS: Final = security_headers(form_action="'none'")
-"""On every response. Drawings of trials carry style attributes; no other inline style and no inline script runs."""
+"""Headers of every response. Drawings of trials carry style attributes; no other inline style and no inline script
+runs."""
 
 
 def _problem(

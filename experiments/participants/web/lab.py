@@ -42,7 +42,7 @@ from lakatos.traces.inbox import Inbox
 _log = logging.getLogger(__name__)
 STUDY_NAME: Final = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,90}"
 NAMES_SECONDS: Final = 10.0
-"""For so long is known which studies people can be sent to."""
+"""Seconds for which the names of the studies that are open to participants are kept."""
 MOST_OPEN: Final = 200
 """Studies whose stores are open at once."""
 NOT_HERE: Final = (
@@ -150,10 +150,10 @@ def create_lab(
     Args:
         find: The folder of a study that people answer here, by name; None where there is no such study.
         names: The studies that people can be sent to now; where there is one only, ``/study/`` leads to it.
-        hosts: By which the server may be asked, beside addresses in numbers and ``localhost``.
+        hosts: Names by which the server may be addressed, beside addresses in numbers and ``localhost``.
         secure: Whether people reach it by https, so that cookies never travel without it.
         sweep_seconds: Between looks for people who stopped.
-        requests_per_second: Of one session in the long run.
+        requests_per_second: Requests per second of one session in the long run.
     """
     shelf = StudyShelf(find, secure)
 
@@ -240,7 +240,7 @@ def create_lab_desk(
         settings: What a run tells its researcher's page.
         token: Opens the pages.
         address: Under which people reach the server of `create_lab`.
-        requests_per_second: Of one session in the long run.
+        requests_per_second: Requests per second of one session in the long run.
     """
     app = server("Lakatos: the researcher's pages", (), requests_per_second)
     app.state.doors = DeskDoors(find, settings, token, address)

@@ -1,4 +1,4 @@
-"""How trials are given to people on the page: practice, conditions that divide people, and what is noted of a visit."""
+"""Manner in which people are given trials on the page: practice, conditions that divide people, facts of a visit."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ class PageCondition(BaseModel):
         return (given.get(language) or given.get(first, "")) if isinstance(given, dict) else given
 
     def paragraphs(self, language: str, first: str) -> list[str]:
-        """What these people read after the instructions, in a language or in the one shown first."""
+        """Return what these people read after the instructions, in a language or in the one shown first."""
         if isinstance(self.instructions, dict):
             return list(self.instructions.get(language) or self.instructions.get(first, ()))
         return list(self.instructions)
@@ -166,8 +166,8 @@ def check_within(names: Sequence[str], conditions: Mapping[str, PageCondition]) 
     """Raise `ValueError` where what a study says of conditions does not fit those within participants.
 
     Args:
-        names: Of ``design.conditions``.
-        conditions: Of ``page.conditions``.
+        names: Names of ``design.conditions``.
+        conditions: Conditions of ``page.conditions``.
     """
     for name, condition in conditions.items():
         only_within = [key for key in WITHIN_KEYS if getattr(condition, key)]

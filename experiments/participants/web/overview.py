@@ -1,4 +1,4 @@
-"""How far collection is, for the researcher: who came, where people leave, how long they take, who will not count.
+"""Overview of collection for the researcher: who came, where people leave, how long they take, who will not count.
 
 Nothing here tells who somebody is: people are counted, and no answer leaves the store.
 """
@@ -22,7 +22,7 @@ MILESTONES = 10
 
 @dataclass(frozen=True)
 class DeskSettings:
-    """What the researcher's page is told beside what the page itself keeps."""
+    """Further facts for the researcher's page, beside what the page itself keeps."""
 
     rules: Sequence[ExclusionRule] = ()
     """Preregistered, in order."""
@@ -84,7 +84,7 @@ def staying(visits: Sequence[PageVisit]) -> list[float]:
 
 
 def minutes(visits: Sequence[PageVisit]) -> dict[str, float]:
-    """How long those took who finished, from agreeing to the end: the median and the middle half; empty for nobody."""
+    """Compute how long completed visits took, from consent to the end: the median and the middle half; else empty."""
     took = [visit.minutes for visit in visits if visit.status == "completed"]
     if not took:
         return {}
@@ -103,7 +103,7 @@ def conditions(visits: Sequence[PageVisit]) -> dict[str, dict[str, int]]:
 
 
 def excluded(ended: Sequence[PersonAnswers], rules: Sequence[ExclusionRule]) -> dict[str, int]:
-    """How many of those who finished each rule would exclude now, in the words of the preregistration."""
+    """Count those who finished that each rule would exclude now, in the words of the preregistration."""
     finished = [item for item in ended if item.status == "completed"]
     broken = Counter(item.rule.words for item in exclude(finished, rules))
     people = {item.place for item in exclude(finished, rules)}

@@ -96,7 +96,7 @@ class PageQuestion(BaseModel):
 
     @property
     def points(self) -> int:
-        """How many points a scale has; 0 where its ends are no whole numbers apart."""
+        """Number of points of a scale; 0 where its ends are no whole numbers apart."""
         width = (7.0 if self.most is None else self.most) - self.first
         return int(width) + 1 if width == int(width) else 0
 
@@ -107,7 +107,7 @@ class PageQuestion(BaseModel):
         return self.answers
 
     def shown(self, language: str, first: str) -> dict[str, Any]:
-        """What the page needs to ask it."""
+        """Return what the page needs to show the question."""
         text = self.text
         if isinstance(text, dict):
             text = text.get(language) or text[first]
@@ -136,7 +136,7 @@ class PageQuestion(BaseModel):
         return value if isinstance(value, str) else f"{value:g}"
 
     def reply(self, value: Any) -> Reply:
-        """What somebody answered, checked.
+        """Check a participant's answer.
 
         Raises:
             ValueError: It is no answer to this question; the message says why.
@@ -212,7 +212,7 @@ def check_questions(questions: Sequence[PageQuestion], languages: Sequence[str])
 def replies_to(
     questions: Sequence[PageQuestion], block: QuestionBlock, values: Mapping[str, Any]
 ) -> dict[str, Reply]:
-    """What somebody answered to a block of questions, checked.
+    """Check a participant's answers to a block of questions.
 
     Raises:
         ValueError: An answer is missing, not asked for, or no answer to its question.

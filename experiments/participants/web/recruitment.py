@@ -91,7 +91,7 @@ class RecruitmentStore(CollectionFile):
         return made
 
     def invitations(self) -> tuple[int, int]:
-        """How many invitations were made, and how many of them were used."""
+        """Count the invitations that were made, and those that were used."""
         with self._lock:
             row = self._connection.execute(
                 "SELECT count(*), count(used) FROM invitation"
@@ -136,8 +136,8 @@ class RecruitmentStore(CollectionFile):
         """Compare who came to an experiment with whom a recruitment service says it sent.
 
         Args:
-            name: Of the experiment.
-            service: That sends people to it.
+            name: Name of the experiment.
+            service: Service that sends people to it.
             listed: ``(participant, submission)`` of everybody in the service's list now.
 
         Returns:
@@ -173,7 +173,7 @@ class RecruitmentStore(CollectionFile):
         return [WithheldAnswers(row[0], row[1], row[2], row[3], bool(row[4])) for row in rows]
 
     def wanted(self, name: str) -> int | None:
-        """How many people an experiment wants by now; None where there is none."""
+        """Return how many people an experiment wants by now; None where there is none."""
         with self._lock:
             row = self._connection.execute(
                 "SELECT n_participants FROM experiment WHERE name = ?", (name,)

@@ -1,4 +1,4 @@
-"""What the collection says of everybody's sessions, for whoever pays, watches or withdraws people."""
+"""List of everybody's sessions in the collection, for those who pay, watch or withdraw people."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class SessionList(RecruitmentStore):
         return {row["person"] for row in rows}
 
     def submissions(self, service: str = "prolific") -> list[PageSubmission]:
-        """What the participants of a recruitment service did here, for whoever pays them."""
+        """List what participants of a recruitment service did here, for the one who pays them."""
         with self._lock:
             rows = self._connection.execute(
                 "SELECT session, submission, participant FROM identifier WHERE service = ? "
@@ -46,7 +46,7 @@ class SessionList(RecruitmentStore):
         ]
 
     def status(self) -> list[dict[str, Any]]:
-        """How far each experiment is: people wanted, and how many sessions have each status."""
+        """Return how far each experiment is: people wanted, and the number of sessions by status."""
         with self._lock:
             found = []
             for row in self._connection.execute(
@@ -67,7 +67,7 @@ class SessionList(RecruitmentStore):
             return found
 
     def visits(self) -> list[PageVisit]:
-        """How far everybody came, in the order in which they did."""
+        """List how far each participant came, in the order of their visits."""
         with self._lock:
             rows = self._connection.execute(
                 "SELECT session.*, (SELECT count(*) FROM answer WHERE answer.session = session.number) AS n_answers "
@@ -94,7 +94,7 @@ class SessionList(RecruitmentStore):
         return 0 if experiment is None else experiment.design.n_presentations
 
     def ended(self, name: str) -> list[PersonAnswers]:
-        """What everybody did whose visit of an experiment has ended, in the order in which they came."""
+        """Return the responses of everybody whose visit of an experiment has ended, in the order of arrival."""
         with self._lock:
             rows = self._connection.execute(
                 "SELECT session.number FROM session JOIN experiment ON experiment.key = session.experiment "
@@ -106,7 +106,7 @@ class SessionList(RecruitmentStore):
         return [answers for answers in found if answers is not None]
 
     def answers_of(self, session: PageSession) -> PersonAnswers:
-        """What a person did so far, as it would be left in the inbox."""
+        """Return a person's responses so far, as they would be left in the inbox."""
         with self._lock:
             answers = self._answers(session)
         if answers is None:

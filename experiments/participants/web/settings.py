@@ -1,4 +1,4 @@
-"""How the page treats people: what a study may say of it, and what a task allows."""
+"""Settings of the page: what a study may choose, and what a task allows."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ class PageSettings:
     most_attempts: int = 3
     """Maximum attempts at the comprehension check; then the study ends for the participant."""
     idle_minutes: float = 30.0
-    """Without a response, after which a person counts as having stopped and the place is given to another."""
+    """Minutes without a response after which a person counts as having stopped and the place is given to another."""
     limit_minutes: float = 120.0
     """Maximum minutes from consent to the end."""
     minutes: int = 0
-    """What the consent page says it takes; 0 for an estimate by the number of trials."""
+    """Minutes that the consent page states; 0 for an estimate by the number of trials."""
     contact: str = ""
     """Whom people can ask: a name and an address."""
     completion_code: str = ""
@@ -62,19 +62,20 @@ class PageSettings:
     break_every: int = 0
     """Decisions after which people may rest as long as they like; 0 for no breaks."""
     timeout_ms: float = 0.0
-    """For a decision; one that is not made in time is noted as missed and never as a choice. 0 for no limit."""
+    """Time limit of a decision; one that is not made in time is recorded as missed, never as a choice. 0 for no
+    limit."""
     fixation_ms: float = 0.0
     """A cross is shown for so long before each decision; 0 for none."""
     keys: tuple[str, ...] = ()
-    """On the keyboard, one for each option in their order; by default 1, 2, ..., and for two options the arrows."""
+    """Keys of the options in their order; by default 1, 2, ..., and for two options the arrows."""
     slider: bool = False
     """Whether responses that are numbers are given on a slider, not by a button for each."""
     record: tuple[VisitFact, ...] = ()
-    """What is noted of a visit beside responses and times; people read of it before they agree."""
+    """Facts that are recorded of a visit beside responses and times; people read of it before they agree."""
     conditions: Mapping[str, PageCondition] = field(default_factory=dict)
     """Conditions to which participants are randomly assigned in equal numbers."""
     timed: TimedAnswers = field(default_factory=TimedAnswers)
-    """How trials are given whose responses are keys with their times."""
+    """Settings of trials whose responses are keys with their times."""
 
     def __post_init__(self) -> None:
         limits = {

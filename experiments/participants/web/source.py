@@ -58,10 +58,10 @@ class WebParticipants(NewParticipants):
         """Make a source of people who answer on the laboratory's own page.
 
         Args:
-            folder: Of the run.
+            folder: Folder of the run.
             domain: Makes the stimuli that people can be asked.
             settings: Describe the design space to the domain.
-            seed: Of the campaign; with the recruitment and a person's place it decides the order of trials.
+            seed: Seed of the campaign; with the recruitment and a person's place it decides the order of trials.
             page: How the page treats people.
             texts: The study's own sentences by language; see `experiments.participants.web.texts.texts_for`.
             forbidden: Trials that are never shown, as conditions on their features.
@@ -93,7 +93,7 @@ class WebParticipants(NewParticipants):
         return Recruitment(key, design.name, design.n_participants)
 
     def experiment(self, design: Design, key: Digest) -> PageExperiment:
-        """What the page asks for a design, the same whenever it is made.
+        """Return the page's experiment for a design, the same whenever it is made.
 
         Raises:
             SourceError: The page's settings do not fit the design's trials.
@@ -119,7 +119,7 @@ class WebParticipants(NewParticipants):
         return found if found is not None and found.key == key else self.experiment(design, key)
 
     def consents(self, design: Design, key: Digest) -> dict[str, list[str]]:
-        """What people agree to, in each language, with the texts with which the experiment was opened."""
+        """Return what people agree to, in each language, with the texts with which the experiment was opened."""
         experiment = self.opened(design, key)
         return {name: consent_of(experiment, name) for name in sorted(experiment.texts)}
 

@@ -1,4 +1,4 @@
-"""What people read, by language: the files in ``texts``, a study's own sentences in their place, and their identity.
+"""Texts that people read, by language: the files in ``texts``, a study's own sentences instead, and their identity.
 
 A language is one file with the keys of ``en.toml``. What a study gives of its own replaces single keys. The texts of an
 experiment are written down whole when people are recruited, so that everybody in it reads the same.
@@ -170,12 +170,12 @@ def consent_lines(
     ticks: Sequence[str] = (),
     first: str = "",
 ) -> list[str]:
-    """What people agree to, paragraph by paragraph, as they read it.
+    """Return the paragraphs that people agree to, as they read them.
 
     Args:
-        texts: Of the page, in one language.
+        texts: Texts of the page, in one language.
         contact: Whom people can ask.
-        minutes: That it takes.
+        minutes: Minutes that it takes.
         n_trials: Decisions.
         recorded: Names of what else is noted.
         ticks: Words beside the study's own boxes; they stand before the last line, the agreement itself.

@@ -1,4 +1,4 @@
-"""How the page gives tasks whose responses are keys with their times, and what it says of them."""
+"""Tasks on the page whose responses are keys with their times, and the page's words about them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from lakatos.experiments.participants.timed_answer import OffGrid, TimedTask, ti
 from lakatos.experiments.task import Design, Domain, Stimuli
 
 LEAST_FIXATION_MS: Final = 200.0
-"""Before a target, so that a press for the trial before is over and people know when to look."""
+"""Shortest fixation before a target, so that a press for the trial before is over and participants know when to
+look."""
 
 
 class TimedAnswers(BaseModel):
@@ -32,7 +33,7 @@ class TimedAnswers(BaseModel):
         return self != TimedAnswers()
 
     def words(self, task: TimedTask) -> tuple[str, ...]:
-        """How trials are given, for the preregistration."""
+        """State how trials are presented, for the preregistration."""
         texts = {
             "none": "Participants receive no feedback.",
             "practice": "Participants receive feedback about accuracy after practice trials only.",
@@ -47,7 +48,7 @@ class TimedAnswers(BaseModel):
 
 
 def grid_words(task: TimedTask, off_grid: OffGrid) -> str:
-    """What becomes of times that no bin has, for the preregistration."""
+    """State what becomes of times that no bin has, for the preregistration."""
     first, last = task.scale.edges[0], task.scale.edges[-1]
     outside = {
         "left_out": "are left out, as are trials without a response",
@@ -119,7 +120,7 @@ def check_timed_trials(domain: Domain, stimuli: Stimuli, timed: TimedAnswers) ->
 
 
 def figures_of(domain: Domain, design: Design, timed: TimedAnswers) -> str:
-    """How a design's trials are drawn; empty where responses are not timed."""
+    """Describe how a design's trials are drawn; empty where responses are not timed."""
     task = timed_task(domain)
     return "" if task is None else timed.figures or task.figures(design.stimuli)[0]
 

@@ -15,7 +15,7 @@ BROWSERS: Final = (
     ("CriOS", "Chrome"),
     ("Safari", "Safari"),
 )
-"""What a browser calls itself, by the first of these words in what it sends; several name those they descend from."""
+"""Names of browsers, the first of which in what a browser sends names it; several name those they descend from."""
 SYSTEMS: Final = (
     ("Windows", "Windows"),
     ("Android", "Android"),

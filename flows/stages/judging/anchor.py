@@ -116,7 +116,7 @@ def anchor_of(artifacts: ArtifactStore, record: AnchorTaken) -> AnchorSet:
 
 
 def read_json(path: Path) -> Any:
-    """What a file of settled comparisons holds.
+    """Read a file of settled comparisons.
 
     Raises:
         AnchorError: It cannot be read.

@@ -155,7 +155,7 @@ async def _open_next(
 
 
 def _on_record(trace: Trace, number: int) -> list[Event]:
-    """What the trace holds of the end of an epoch, from its freezing on, up to its last record.
+    """Return what the trace holds of the end of an epoch, from its freezing on, up to its last record.
 
     What was done stays done: after a withdrawal of responses, the pass finds other theories to judge, but the epoch
     has ended when it ended, and was decided as it was decided.

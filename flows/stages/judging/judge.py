@@ -105,7 +105,7 @@ async def _check_submissions(run: Run, cycle: int, found: Recorded[SearchFinishe
 
 
 def known_in_words(n_known: int, n_submitted: int) -> str:
-    """That proposed theories have the form of one that competes already, and so are no new ones."""
+    """State that proposed theories have the form of one that competes already, and so are no new ones."""
     if n_known == n_submitted:
         return "no new theory: what the search found best has the form of a theory that competes already"
     return f"{n_known} of {n_submitted} proposed theories have the form of a theory that competes already"
@@ -145,7 +145,7 @@ async def _admit(run: Run, cycle: int, name: Digest, reason: str, inputs: Sequen
 
 
 async def compare(run: Run, cycle: int, candidate: Digest) -> Recorded[TheoryCompared] | None:
-    """Whether a theory of the pool predicts the same and as well, over the space and not only on the trials so far.
+    """Find a theory of the pool that predicts the same and as well, over the space and not only on presented trials.
 
     Those whose people choose alike and which the data do not tell apart are compared, after adaptation as well.
     """

@@ -73,7 +73,7 @@ def measure(
 
     Args:
         run: The campaign.
-        cycle: Of the verdict.
+        cycle: Cycle of the verdict.
         submission: What they are shown.
         inputs: Records behind it.
     """
@@ -102,7 +102,7 @@ def measure(
 def lasting(
     state: RunState, candidate: Digest, cycle: int, otherwise: Sequence[Digest]
 ) -> list[Digest]:
-    """What a record cites that was made because of a verdict but must outlive the judges who gave it.
+    """Return what a record cites that was made because of a verdict but must outlive the judges who gave it.
 
     A theory that was let in stays in the pool, and what was learned from data stays learned, when the judge is
     displaced under whom it was selected: that it was selected is history. Without seats no judge is displaced.

@@ -112,7 +112,7 @@ async def tell_theories(run: Run) -> Recorded[TheoriesTold]:
 
 @task(name="measure_completeness")
 async def measure_completeness(run: Run) -> Recorded[CompletenessMeasured] | None:
-    """How much of what generic learners predict each rival predicts, and every published theory of the domain.
+    """Measure how much of what generic learners predict each rival and published theory of the domain predicts.
 
     All of them learn from the same open responses and predict the same others: sealed ones, or parts left out in turn.
 
@@ -139,7 +139,7 @@ async def measure_completeness(run: Run) -> Recorded[CompletenessMeasured] | Non
 
 @task(name="compare_truth")
 async def compare_truth(run: Run) -> Recorded[TruthCompared] | None:
-    """How close the leader and the published theories came to the hidden rule, over all trials of the space."""
+    """Measure how close the leader and the published theories came to the hidden rule, over all trials of the space."""
     hidden = run.hidden
     if hidden is None:
         return None
@@ -243,7 +243,7 @@ def _code_changes(run: Run, inputs: list[Digest]) -> list[Recorded[CodeAccepted]
 
 
 def _say_of_answers(run: Run) -> list[str]:
-    """Which part of the responses that were there the campaign used, and how to use the rest; nothing of new people."""
+    """State which part of the available responses was used, and how to use the rest; empty for new participants."""
     n_all = run.source.n_answers
     if not n_all:
         return []

@@ -131,7 +131,7 @@ def _leading(run: Run) -> tuple[list[Digest], list[Digest]]:
 
 
 def labels_of(evidence: RunEvidence, by: str) -> list[NDArray[Any]]:
-    """What is known of the people of each experiment, in words.
+    """Return attributes of the participants of each experiment, in words.
 
     Raises:
         TrialsError: People cannot be told apart, or nothing of that name is known of them.
@@ -150,7 +150,7 @@ def labels_of(evidence: RunEvidence, by: str) -> list[NDArray[Any]]:
 
 
 def _beside(evidence: RunEvidence, labels: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
-    """What is known of its participant beside each response."""
+    """Return the attribute of its participant beside each response."""
     collected = evidence.state.experiments.collected
     return [
         own[evidence.trials(name).participant] for name, own in zip(collected, labels, strict=True)

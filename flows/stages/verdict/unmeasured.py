@@ -39,9 +39,9 @@ def say_of_memorising(
     """The sentence about a leading theory that may hold the responses themselves; none where that is excluded.
 
     Args:
-        author: Of the leading theory.
+        author: Author of the leading theory.
         tables: Artifacts with the responses on whose trials memorising is measured: not the sealed ones.
-        artifacts: Where they are.
+        artifacts: Store in which they are.
         config: The study.
     """
     if not could_have_read(author, is_archive=config.source.is_archive):

@@ -1,4 +1,4 @@
-"""From findings to a case file: what counts, what it is worth, how sure it is, what to change, what would show it."""
+"""The case file of a diagnosis: findings that count, their size and certainty, what to change, what would show it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from lakatos.traces.wording import in_a_list
 
 Array = NDArray[np.float64]
 FALSE_DISCOVERY_RATE = 0.1
-"""Of the findings whose mechanisms a search tries."""
+"""Expected share of false findings among those whose mechanisms a search tries."""
 STATED = 0.05
 """Adjusted p below which a finding is stated as a misfit."""
 N_REPLICAS = 200
@@ -70,7 +70,7 @@ CONFIDENCE_OF_RULE = {
     "drift": 3.55,
     "consistency": -0.73,
 }
-"""What the same regression adds for the rule of the claim."""
+"""Term of the same regression for the rule of the claim."""
 
 
 @dataclass(frozen=True)
@@ -115,13 +115,13 @@ def diagnose(
     """Write the loser's case file.
 
     Args:
-        cycle: Of the campaign.
+        cycle: Cycle of the campaign.
         loser: The theory that lost.
         leader: The one that leads.
         difference: Leader minus loser, nats per choice.
         experiments: All of them, in the order of the theories' evidence.
         grammar: Names the mechanisms that answer each feature.
-        rng: For the replicas.
+        rng: Generator for the replicas.
         others: Further theories that a share of the people might follow.
         n_replicas: Simulated data sets.
 
@@ -273,7 +273,7 @@ def _independent(
 
 
 def _weight_order(item: DiagnosisFinding) -> tuple[bool, float]:
-    """What is worth more comes first; a region, selected from many, would explain trends away and comes last."""
+    """Order findings by their gain; a region, selected from many, would explain trends away and comes last."""
     return item.check.rule == "region", -item.gain.total
 
 
@@ -281,8 +281,8 @@ def confidence(rule: str, p: float, behind: float) -> float:
     """Calibrated probability that a claim names what is wrong.
 
     Args:
-        rule: Of its check.
-        p: Of its check.
+        rule: Rule of its check.
+        p: p value of its check.
         behind: As of `DiagnosisFinding`.
     """
     odds = np.dot(CONFIDENCE, confidence_columns(p, behind)) + CONFIDENCE_OF_RULE.get(rule, 0.0)
@@ -290,7 +290,7 @@ def confidence(rule: str, p: float, behind: float) -> float:
 
 
 def confidence_columns(p: float, behind: float) -> tuple[float, float, float]:
-    """What `CONFIDENCE` weighs: how strong the evidence is no longer counts where another correction gains far more."""
+    """Return the columns of `CONFIDENCE`: evidence counts no longer where another correction gains far more."""
     lag = max(behind, -10.0) / 10.0
     return 1.0, (1.0 + lag) * min(-float(np.log10(max(p, 1e-300))), 8.0), lag
 
@@ -443,7 +443,7 @@ def _curved_along(check: DiagnosisCheck) -> str:
 
 
 def _test(sheet: DiagnosisSheet, name: str, check: DiagnosisCheck) -> str:
-    """What a test of the first finding would show, and how many responses it takes."""
+    """Describe what a test of the first finding would show, and how many responses it takes."""
     n_answers = float(sheet.n_answers.sum())
     needed = int(np.ceil(n_answers * (3 / max(abs(check.z), 1e-9)) ** 2 / 10) * 10)
     ways = {
@@ -471,7 +471,7 @@ def _test(sheet: DiagnosisSheet, name: str, check: DiagnosisCheck) -> str:
 
 
 def _dependencies(seen: TheoryExamination, theory: TheoryPredictions) -> str:
-    """What goes together, what was not checked, and what was assumed."""
+    """State what goes together, what was not checked, and what was assumed."""
     notes = []
     for check in (item.check for item in seen.found):
         alike = _entangled(check, seen.checks)
@@ -506,7 +506,7 @@ def _entangled(check: DiagnosisCheck, others: Sequence[DiagnosisCheck]) -> list[
 
 
 def _unchecked(seen: TheoryExamination) -> str:
-    """What was not checked for want of data; empty if all was."""
+    """State what was not checked for want of data; empty if all was."""
     panels = seen.sheet.panels
     if all(panel.pooled for panel in panels):
         return "participants and the order of their responses are not known, so neither was checked"

@@ -1,4 +1,4 @@
-"""What a diagnosis looks at: what theories say of every experiment, and what describes its trials."""
+"""Input of a diagnosis: predictions of theories for every experiment, and features of its trials."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST_CELLS = 2**20
 
 
 def predictions_of(evidence: TheoryEvidence, names: Sequence[Digest]) -> list[TheoryPredictions]:
-    """What theories, with the people whom all open responses show, say of every experiment.
+    """Predict every experiment by theories with the people whom all open responses show.
 
     Replicas of everybody's responses to everything would take hours for tens of thousands of people, and show nothing
     that some thousands do not.
@@ -53,7 +53,7 @@ def _few_enough(trials: Sequence[Trials]) -> Sequence[Trials]:
 
 
 def features_of_trials(evidence: TheoryEvidence) -> list[TrialFeatures]:
-    """What describes the trials of each experiment, with the record of its responses."""
+    """Describe the trials of each experiment by features, with the record of its responses."""
     return [
         TrialFeatures(evidence.domain.features(evidence.trials(name).stimuli), (collected.digest,))
         for name, collected in evidence.experiments.collected.items()

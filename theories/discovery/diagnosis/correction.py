@@ -1,4 +1,4 @@
-"""What a pattern is worth: the log score that a theory with one more parameter would gain on the same responses.
+"""Value of a pattern: the log score that a theory with one more parameter would gain on the same responses.
 
 The parameter tilts every draw's probabilities along the pattern; the gain is that of its best value. It is measured
 on the responses that showed the pattern, hence optimistic, by half a nat in all where there is no pattern.
@@ -55,7 +55,7 @@ class AnswerCells:
 
 
 Build = Callable[[int, AnswerPanel], AnswerCells]
-"""From an experiment's number and its panel."""
+"""Function of an experiment's number and its panel that groups the responses for a correction."""
 
 
 def offset(columns: Sequence[Array]) -> Build:
@@ -174,7 +174,7 @@ class PanelCorrector:
 def _best(
     scores: Callable[[float], list[Array]], bounds: tuple[float, float], sizes: Sequence[Array]
 ) -> CorrectionGain:
-    """At the parameter's best value; ``sizes`` are the choices of every unit."""
+    """Find the parameter's best value and the gain there; ``sizes`` are the choices of every unit."""
     before = scores(0.0)
 
     def loss(value: float) -> float:
@@ -190,7 +190,7 @@ def _best(
 def gain_between(
     before: Sequence[Array], after: Sequence[Array], sizes: Sequence[Array], parameter: float
 ) -> CorrectionGain:
-    """What a correction gains, from ``(n_units,)`` log probabilities of each experiment; nothing where it loses."""
+    """Compute a correction's gain from ``(n_units,)`` log probabilities of each experiment; 0 where it loses."""
     total = sum(float((a - b).sum()) for a, b in zip(after, before, strict=True))
     if total <= 0:
         return CorrectionGain(ScoreEstimate(0.0, 0.0), 0.0, 0.0)

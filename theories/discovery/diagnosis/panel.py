@@ -42,14 +42,14 @@ class TheoryPredictions:
     log_weights: Array
     """``(n_draws,)`` of the population that all the responses have taught, normalised."""
     evidence: Sequence[ExperimentEvidence]
-    """What each draw says of every experiment."""
+    """Predictions of each draw for every experiment."""
     records: tuple[Digest, ...] = ()
     """Its scores on these experiments."""
     n_left_out: int = 0
     """People who are not looked at, since there are so many."""
 
     def thinned(self) -> TheoryPredictions:
-        """With at most `MOST_DRAWS` draws."""
+        """Return the same predictions with at most `MOST_DRAWS` draws."""
         rows, log_weights = thin(self.log_weights)
         few = [
             replace(
@@ -64,7 +64,7 @@ class TheoryPredictions:
 
 @dataclass(frozen=True)
 class TrialFeatures:
-    """What describes the trials of one experiment, whose residuals are examined."""
+    """Description of the trials of one experiment, whose residuals are examined."""
 
     features: Mapping[str, Array]
     """``(n_trials,)`` each."""
@@ -73,7 +73,7 @@ class TrialFeatures:
 
 
 def thin(log_weights: Array, most: int = MOST_DRAWS) -> tuple[NDArray[np.intp], Array]:
-    """At most ``most`` draws that stand for a population: systematic resampling.
+    """Choose at most ``most`` draws that represent a population, by systematic resampling.
 
     Returns:
         Rows of the draws kept, and their ``(n_kept,)`` log weights, multiples of 1 / ``most``.
@@ -92,7 +92,7 @@ def thin(log_weights: Array, most: int = MOST_DRAWS) -> tuple[NDArray[np.intp], 
 
 @dataclass(frozen=True)
 class PanelSummary:
-    """What is computed from one experiment's responses, or from those of ``n_replicas`` replicas of them."""
+    """Statistics of one experiment's responses, or of those of ``n_replicas`` replicas of them."""
 
     chosen: Array
     """``(n_replicas, n_trials)`` responses for the last option."""
@@ -113,7 +113,7 @@ class AnswerPanel:
         """Lay the responses out as tables, one row a person where people can be told apart.
 
         Args:
-            evidence: Of the theory's draws, thinned.
+            evidence: Evidence of the theory's draws, thinned.
             log_weights: ``(n_draws,)``.
         """
         self.trials = trials = evidence.trials
@@ -185,7 +185,7 @@ class AnswerPanel:
         )
 
     def _told_of_people(self, counts: AnyArray) -> tuple[AnyArray, AnyArray]:
-        """What a person's answers say of the person, in single precision.
+        """Compute what a person's responses show about the person, in single precision.
 
         Returns:
             ``(n_replicas, n_people)`` log probability of each person's responses, and

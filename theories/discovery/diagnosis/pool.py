@@ -1,4 +1,4 @@
-"""What other theories say of the same people: all of them follow another theory, or only a share of them does.
+"""Comparison with other theories of the same people: all of them follow another theory, or only a share of them does.
 
 Both are tests by likelihood ratios averaged over what is not known (which other theory, which share), which are
 e-values: their expectation is 1 at most where the null is true, so that 1 over one is a p-value, if a conservative
@@ -47,7 +47,7 @@ class PeopleScores:
         return np.concatenate(self.parts)
 
     def shared(self, other: PeopleScores, share: float) -> PeopleScores:
-        """When a ``share`` of the people follow the other theory."""
+        """Score every person where a ``share`` of the people follow the other theory."""
         own, theirs = np.log1p(-min(share, 1 - 1e-12)), np.log(max(share, 1e-300))
         parts = (
             np.logaddexp(own + a, theirs + b) for a, b in zip(self.parts, other.parts, strict=True)
@@ -56,7 +56,7 @@ class PeopleScores:
 
 
 def scores_of_people(theory: TheoryPredictions) -> PeopleScores:
-    """How well the theory's learned population predicts every person."""
+    """Score every person by the theory's learned population."""
     units = [
         log_predictive(item, theory.log_weights)
         for item in theory.evidence
@@ -79,11 +79,11 @@ class SharedPeople:
     log_ratios: Array
     """``(n_shares,)`` log likelihood at each of `SHARES`, less that of the theory alone."""
     log_ratio: float
-    """Of everybody following the other theory."""
+    """Log likelihood if everybody follows the other theory, less that of the theory alone."""
 
 
 def sharing(own: PeopleScores, other: PeopleScores) -> SharedPeople:
-    """What is gained when a share of the people follow another theory."""
+    """Compute the gain if a share of the people follow another theory."""
     a, b = own.all, other.all
     profile = np.array([own.shared(other, share).all.sum() for share in FINE])
     likely = FINE[profile >= profile.max() - chi2.ppf(0.95, 1) / 2]

@@ -45,7 +45,7 @@ INTERACTING = 3
 LEAST_REGION = 4
 """Trials in a region, and outside it."""
 LEAST_SHARE = 0.15
-"""Of all trials in a region, and outside it."""
+"""Smallest share of all trials that a region holds, and that lies outside it."""
 LEAST_PEOPLE = 5
 """People in an experiment from whom anything about their spread is read."""
 RULES = {
@@ -77,7 +77,7 @@ OWN_FEATURES = {
     "agreement_drift": "changes of agreement with the theory over the trials",
     "repeated_trial": "responses to repeated trials",
 }
-"""What checks that are not about a property of trials are about, in words."""
+"""Topics, in words, of checks that are not about a property of trials."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ class DiagnosisSheet:
 
     @property
     def answered(self) -> list[NDArray[np.bool_]]:
-        """Which trials of each experiment were answered."""
+        """Mask of the trials of each experiment that have responses."""
         return [panel.n_answers > 0 for panel in self.panels]
 
     def joined(self, parts: Sequence[Array]) -> Array:
@@ -505,14 +505,14 @@ def pool_checks(
 
 @dataclass(frozen=True)
 class SequenceRule:
-    """What a person may do from one response to the next otherwise than the theory says."""
+    """A pattern over a person's sequence of responses that the theory may not predict."""
 
     rule: str
     key: str
-    """Of the panel's sums."""
+    """Name of the statistic among the panel's sums."""
     feature: str
     unit: str
-    """What of the responses it is counted in: a name in `_sequence_sizes`."""
+    """Unit of its counts of responses: a name in `_sequence_sizes`."""
     analysis: str
     gain: Callable[[PanelCorrector], CorrectionGain]
 

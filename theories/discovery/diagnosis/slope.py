@@ -11,12 +11,12 @@ from scipy.stats import t
 
 Array = NDArray[np.float64]
 MOST_LEVERAGE = 0.99
-"""Of one trial on a slope; beyond it that trial alone decides, and nothing says how surely."""
+"""Largest leverage of one trial on a slope; beyond it that trial alone decides, and the slope has no standard error."""
 
 
 @dataclass(frozen=True)
 class ResidualSlope:
-    """How residuals change with one column, with its standard error."""
+    """Change of residuals with one column, with its standard error."""
 
     effect: float
     """Change of the residual for one unit of the column."""
@@ -37,8 +37,8 @@ class ResidualSample:
     n_answers: Array
     """``(n_trials,)`` answers behind each observed share."""
     people: Sequence[tuple[int, Array]] = ()
-    """For each experiment in which people can be told apart, its first trial in these arrays, and
-    ``(n_participants, n_trials)`` responses for the last option less those expected of each person."""
+    """First trial in these arrays of each experiment in which people can be told apart, with ``(n_participants,
+    n_trials)`` responses for the last option less those expected of each person."""
     replicas: Array | None = None
     """``(n_replicas, n_trials)`` residuals of simulated replicas."""
 

@@ -118,7 +118,7 @@ class GrammarAdvocate(SearchPolicy):
         Args:
             proposal: What was found on some of the responses.
             brief: What it was made for.
-            evaluate: On the other responses.
+            evaluate: Function that evaluates on the other responses.
             n: Attempts that are tried again; half as many of the smallest errors come with them.
         """
         working = [item for item in proposal.attempts if item.evaluated is not None]

@@ -53,8 +53,8 @@ def search_compositions(
     """The grammar advocate's search on some responses, elimination included.
 
     Args:
-        laboratory: Where candidates run.
-        grammar: Of the candidates.
+        laboratory: Laboratory in which candidates run.
+        grammar: Grammar of the candidates.
         brief: What is known beforehand.
         trials: All responses so far.
         rng: Source of the order in which candidates are considered.

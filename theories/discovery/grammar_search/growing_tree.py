@@ -68,7 +68,7 @@ N_FRESH = 60
 N_CELLS = 48
 """Cells of people (or trials, where responses are pooled) at most; more are averaged."""
 WEIGHTS = (0.5, 0.25, 0.25)
-"""Of the criterion, the error, and the people in the objective."""
+"""Weights of the criterion, the error and the people in the objective."""
 HOPELESS = 1.0
 """Nats per choice behind the best by which a candidate is out of the question."""
 WORST = 0.2
@@ -77,7 +77,7 @@ WORST = 0.2
 
 @dataclass(frozen=True)
 class SearchPolicy:
-    """How a search of a grammar divides its candidates, and by what it compares them."""
+    """Division of the candidates of a search of a grammar, and the criterion by which it compares them."""
 
     grammar: Grammar
     price: float = 2e-5
@@ -89,9 +89,10 @@ class SearchPolicy:
     batch: int = 6
     """Candidates chosen together."""
     exploration: float = 0.02
-    """Of `CandidateObjective.exploration`: ``exploration sqrt(log N / (1 + n))`` for n of N candidates in a place."""
+    """Weight of `CandidateObjective.exploration`, which is ``exploration sqrt(log N / (1 + n))`` for n of N candidates
+    in a place."""
     openness: float = 0.01
-    """Of `CandidateObjective.entropy`, per nat."""
+    """Weight of `CandidateObjective.entropy`, per nat."""
     settling: float = 0.3
     """Share of the candidates, the last ones, that are one edit away from the best so far; as many again follow after
     elimination."""
@@ -110,7 +111,7 @@ class SearchPolicy:
         change: str,
         result: EvaluatedComposition | TheoryError,
     ) -> CompositionAttempt:
-        """What a fit says, by the criterion that compares candidates."""
+        """Make an attempt from a fit, with the criterion that compares candidates."""
         if isinstance(result, TheoryError):
             return CompositionAttempt(
                 composition, parent, change, None, -np.inf, f"{type(result).__name__}: {result}"
@@ -136,7 +137,7 @@ Child = tuple[Composition, CompositionAttempt | None]
 
 
 class SearchTree:
-    """What one search has tried and could try next."""
+    """State of one search: what it has tried and could try next."""
 
     def __init__(
         self, advocate: SearchPolicy, brief: AdvocateBrief, rng: np.random.Generator
@@ -147,9 +148,9 @@ class SearchTree:
         self.budget = brief.n_candidates
         """Candidates that may have been tried in the end."""
         self.unspent = ""
-        """Why there was no next batch."""
+        """Reason why there was no next batch; empty if there was one."""
         self.glanced: dict[object, GlancedChild] = {}
-        """What was looked at without being fitted."""
+        """Children that were looked at without being fitted."""
         self.looked_around: set[object] = set()
         self._wanted = [tuple(remedy.split(":", 1)) for remedy in brief.remedies]
         self._surrogate = CompositionSurrogate(self.grammar)
@@ -229,7 +230,7 @@ class SearchTree:
         return chances_of_improvement(hoped, deviation, values.max(axis=0)).round(DIGITS)
 
     def _rationed(self, children: Sequence[Child]) -> NDArray[np.bool_]:
-        """Which children have a memory."""
+        """Mark the children that have a memory."""
         return np.array([self._map.has_memory(child) for child, _ in children])
 
     def _most_promising(
@@ -303,7 +304,7 @@ class SearchTree:
         return found
 
     def _not_looked_around(self) -> list[CompositionAttempt]:
-        """What is on the front and was not looked around: the best, then what is furthest in size from what was.
+        """List attempts on the front not looked around: the best, then those furthest in size from others.
 
         A search of few candidates looks around few nodes, and these are then spread over all sizes.
         """
@@ -325,7 +326,7 @@ class SearchTree:
     def _looked_around(
         self, node: CompositionAttempt, glance: Glance, *, exchanging: bool
     ) -> dict[object, GlancedChild]:
-        """What a glance says of all that is near a node, was not seen yet, and has a memory only where the node has."""
+        """Glance at all that is near a node, was not seen yet, and has a memory only where the node has."""
         assert node.evaluated is not None
         with_memory = self._map.has_memory(node.composition)
         near = [edit for _, edit in self._edited(node.composition)]
@@ -394,7 +395,7 @@ class SearchTree:
         return list(chosen.values())[:n]
 
     def looking_plainer(self, among: Collection[object]) -> list[Trial]:
-        """What looks no worse than the best of some forms, with no more parts and a shorter code; shortest first."""
+        """Find forms that look no worse than the best, with no more parts and a shorter code; shortest first."""
         best = next((item for item in self.working if item.composition.key in among), None)
         if best is None:
             return []
@@ -434,7 +435,7 @@ class SearchTree:
         return found
 
     def _n_with_memory(self, n: int = 0) -> int:
-        """How many candidates with a memory may still be tried, or be among the next ``n``."""
+        """Count the candidates with a memory that may still be tried, or be among the next ``n``."""
         tried = [attempt.composition for attempt in self.tried.values()]
         known = tried or [start.composition for start in self.brief.starts]
         if known and all(map(self._map.has_memory, known)):  # where everything is learned
@@ -550,7 +551,7 @@ class SearchTree:
 
 
 def _cells(working: Sequence[CompositionAttempt]) -> tuple[Array, Array]:
-    """What every attempt is worth, ``(n_attempts, n_cells)``, larger is better, and the cells' weights.
+    """Return the values of attempts, ``(n_attempts, n_cells)``, larger is better, and the cells' weights.
 
     The first cell is the criterion, the second the error, the others are people, or trials where responses are pooled.
     """

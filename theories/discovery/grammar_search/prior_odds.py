@@ -30,15 +30,15 @@ class PriorOdds:
     """Log odds of mechanisms against chance, in nats."""
 
     present: Mapping[Part, float] = field(default_factory=dict)
-    """What a composition gains by having a mechanism."""
+    """Gain of a composition from having a mechanism."""
     absent: Mapping[Part, float] = field(default_factory=dict)
-    """What it gains by not having one; only of slots that may be empty or hold several."""
+    """Gain from not having one; only of slots that may be empty or hold several."""
 
     def of(self, composition: Composition) -> float:
         """Log odds of a composition, in nats; 0 where nothing is known.
 
         Args:
-            composition: Of the grammar that the odds belong to.
+            composition: Composition of the grammar that the odds belong to.
         """
         # Sets have no order that two processes share, and sums of floats depend on it.
         parts = sorted(parts_of(composition))
@@ -58,7 +58,7 @@ def prior_odds(grammar: Grammar, earlier: Sequence[Composition]) -> PriorOdds:
     """Log odds of a grammar's mechanisms, given the theories that earlier campaigns found.
 
     Args:
-        grammar: Of the campaign that uses the odds.
+        grammar: Grammar of the campaign that uses the odds.
         earlier: One composition for each earlier campaign; mechanisms that the grammar lacks are ignored.
 
     Returns:

@@ -1,4 +1,4 @@
-"""What a search for theories is given, what it tries, and what it proposes."""
+"""Input of a search for theories, its attempts, and its proposals."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class SearchStart:
 
 @dataclass(frozen=True)
 class AdvocateBrief:
-    """What an advocate is given: never the hidden truth, never a sealed answer."""
+    """Input of an advocate: never the hidden truth, never a sealed response."""
 
     starts: tuple[SearchStart, ...]
     remedies: tuple[str, ...] = ()
@@ -53,7 +53,7 @@ class AdvocateBrief:
     n_candidates: int = 60
     n_successors: int = 3
     odds: PriorOdds = EQUAL_ODDS
-    """What earlier campaigns say of mechanisms."""
+    """Log odds of mechanisms by earlier campaigns."""
     looks_back: bool = True
     """Whether compositions with a memory are worth trying where the diagnosis does not ask for them."""
 
@@ -79,9 +79,9 @@ class SearchProposal:
     attempts: tuple[CompositionAttempt, ...]
     submitted: tuple[CompositionAttempt, ...] = field(default=())
     unspent: str = ""
-    """Why fewer candidates were tried than were asked for."""
+    """Reason why fewer candidates were tried than planned; empty if all were tried."""
     glances: tuple[GlancedChild, ...] = ()
-    """What was looked at on the same responses and not fitted."""
+    """Compositions looked at on the same responses and not fitted."""
     looked_around: frozenset[object] = frozenset()
     """Keys of the compositions whose surroundings were looked at."""
     sizes: tuple[CompositionAttempt, ...] = ()
@@ -113,6 +113,6 @@ def ranked(attempts: Iterable[CompositionAttempt]) -> list[CompositionAttempt]:
 
 
 def length_of(attempt: CompositionAttempt) -> int:
-    """How long the source of what was fitted is, as `theories.engine.checks.complexity` counts it."""
+    """Return the length of a fitted source, as `theories.engine.checks.complexity` counts it."""
     assert attempt.evaluated is not None
     return code_length(attempt.evaluated.theory.program.source)

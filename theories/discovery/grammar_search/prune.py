@@ -33,7 +33,7 @@ HeldOutScores = tuple[UnitScores, ...]
 Validate = Callable[[Sequence[Composition]], Sequence[HeldOutScores | TheoryError]]
 """Scores of compositions on responses that they were not fitted to, or the error that stopped one."""
 Same = Callable[[Composition, Sequence[Composition]], Sequence[bool]]
-"""Of compositions with some of another's parameters those that predict the same as it, number for number."""
+"""Function that marks which compositions, with some of another's parameters, predict exactly the same as it does."""
 MECHANISM = 0.3
 """Price of a mechanism, in parameters."""
 CLEAR = 2.0
@@ -46,11 +46,11 @@ MOST_PAIRS = 4
 
 @dataclass(frozen=True)
 class PrunedComposition:
-    """What is left of a composition, and what was left out."""
+    """Remaining part of a composition, and what was removed."""
 
     composition: Composition
     changes: tuple[str, ...]
-    """In the words of `Grammar.edits`, in the order in which they were made."""
+    """Changes in the words of `Grammar.edits`, in the order in which they were made."""
     needed: tuple[tuple[str, float, float], ...]
     """Changes that would have cost too much, with what each costs in nats per choice and its standard error."""
 
@@ -99,7 +99,7 @@ def prune(
     that, since one may only make up for the other.
 
     Args:
-        grammar: Of the composition.
+        grammar: Grammar of the composition.
         composition: To be pruned; its priors do not matter.
         validate: Fits and scores compositions.
         price: Nats per choice that a parameter must be worth, at most; `price_of_parameter` by default.
@@ -202,7 +202,7 @@ def is_ahead(
     """Whether the first of two forms predicts better by more than its further parts cost and than chance makes.
 
     Args:
-        grammar: Of both.
+        grammar: Grammar of both.
         first, second: Compositions with their scores on responses that they were not fitted to.
         price: Nats per choice that a parameter must be worth.
         odds: Prior odds of mechanisms.
@@ -214,7 +214,7 @@ def is_ahead(
 
 
 def loss(first: HeldOutScores, second: HeldOutScores) -> ScoreEstimate:
-    """How much better the first of two forms predicts, in nats per choice, and what chance makes of nothing.
+    """Measure how much better the first of two forms predicts, in nats per choice, with the standard error.
 
     Where a part matters for few units, what they gain is in the standard error too, and no gain would ever be two
     standard errors. So gains are also compared with those of each unit cut at log n nats, and the clearer of the two
@@ -278,7 +278,7 @@ def _tried(
     price: float,
     odds: PriorOdds,
 ) -> list[_TriedChange]:
-    """What each simplification costs; those that do not run are left away."""
+    """Compute the cost of each simplification; those that do not run are excluded."""
     results = validate([smaller for _, smaller in options]) if options else []
     found = []
     for (words, smaller), scores in zip(options, results, strict=True):

@@ -1,4 +1,4 @@
-"""Where to search next: what was tried as a tree, its best in every place, and a submodular choice of what to try.
+"""Choice of what to search next: a tree of what was tried, its best in every place, and a submodular choice of a batch.
 
 Every composition tried is a node; its children are compositions made from it, from it and another, or afresh. What
 the children are worth is predicted from all nodes by Gaussian process regression on the mechanisms that two
@@ -34,12 +34,12 @@ EVIDENCE_DIGITS = 6
 SCALES = (0.01, 0.03, 0.1, 0.3, 1.0)
 """Decay of likeness per mechanism that differs, tried for every slot."""
 NOISE = 1e-3
-"""Of the surrogate, as a share of its variance; keeps it solvable."""
+"""Noise of the surrogate, as a share of its variance; keeps the regression solvable."""
 
 
 @dataclass(frozen=True)
 class CandidateObjective:
-    """What a set of candidates is worth: ``coverage + exploration + entropy``, monotone and submodular.
+    """Value of a set of candidates: ``coverage + exploration + entropy``, monotone and submodular.
 
     Coverage is ``sum_i weights_i (1 - prod_{v in S} (1 - chances_vi))``; exploration counts every place once, so that a
     second candidate in it adds nothing; entropy is a sum that is cut off at ``cap``.
@@ -70,7 +70,7 @@ class CandidateObjective:
         return total
 
     def gain(self, covered: CandidateCoverage, candidate: int) -> float:
-        """What a candidate adds to what is covered."""
+        """Compute what a candidate adds to the coverage."""
         place = int(self.places[candidate])
         explored = 0.0 if place in covered.places else float(self.exploration[place])
         left = max(self.cap - covered.entropy, 0.0)
@@ -81,7 +81,7 @@ class CandidateObjective:
         )
 
     def add(self, covered: CandidateCoverage, candidate: int) -> CandidateCoverage:
-        """What is covered with a candidate more."""
+        """Return the coverage with one candidate more."""
         return CandidateCoverage(
             covered.missing * (1 - self.chances[candidate]),
             covered.places | {int(self.places[candidate])},
@@ -100,7 +100,7 @@ class CandidateObjective:
 
 @dataclass(frozen=True)
 class CandidateCoverage:
-    """What a set of candidates has covered."""
+    """Coverage of a set of candidates."""
 
     missing: Array
     """``(n_cells,)`` weight that is left."""
@@ -331,7 +331,7 @@ def combined(
 
 
 def change_in_words(grammar: Grammar, before: Composition, after: Composition) -> str:
-    """How one composition becomes another, in the words of `Grammar.edits`, changes separated by semicolons."""
+    """Describe how one composition becomes another, in the words of `Grammar.edits`, separated by semicolons."""
     words = []
     for slot in grammar.slots:
         old, new = before.slots.get(slot.name, ()), after.slots.get(slot.name, ())

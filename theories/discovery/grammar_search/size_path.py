@@ -39,7 +39,7 @@ class SizedTheory:
 
 
 def best_of_each_size(attempts: Iterable[CompositionAttempt]) -> list[CompositionAttempt]:
-    """Of each number of clauses the attempt that predicts best what it was not fitted to, the smallest size first.
+    """Find the attempt of each number of clauses that predicts held-out responses best, the smallest number first.
 
     Where some attempts of a size have random choices, only these count; equal ones are ordered by the length of their
     code.

@@ -73,7 +73,7 @@ class _TermPool:
     """Terms that may enter a sum: every lead by itself, or one lead behind every gate."""
 
     lead: int
-    """Of all its terms; -1 where every lead is one."""
+    """The one lead of all its terms; -1 where every lead is a term."""
     slopes: NDArray[np.float32]
     """``(n_terms,)`` slope of the log likelihood in each term's weight."""
     squares: NDArray[np.float32]
@@ -128,7 +128,7 @@ class AdditiveSearch:
         return found
 
     def _larger(self, now: _PartialSum, n_screened: int) -> _PartialSum | None:
-        """With the term that gains most after all weights are fitted again."""
+        """Add the term that gains most after all weights are fitted again."""
         best: _PartialSum | None = None
         for term in self._screen(list(now.terms), now.columns, now.weights, n_screened):
             columns = np.concatenate([now.columns, self._column(term)[None]])
@@ -139,7 +139,7 @@ class AdditiveSearch:
         return best
 
     def _exchanged(self, now: _PartialSum) -> _PartialSum:
-        """With earlier terms replaced, one after another, where another one gains more (Pudil et al., 1994)."""
+        """Replace earlier terms, one after another, where another one gains more (Pudil et al., 1994)."""
         for place in range(len(now.terms) - 1):
             others = [k for k in range(len(now.terms)) if k != place]
             columns = now.columns[others]

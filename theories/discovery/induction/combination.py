@@ -53,9 +53,9 @@ CLOSE = 1e-4
 MOST_CELLS = 2_500_000
 """Expressions times trials that are looked at together, for want of memory."""
 MOST_DIVISIONS = 7 * expression.MOST_CONSTANTS
-"""Of the trials, that one number makes (see `terms.quantities_of`)."""
+"""Largest number of divisions of the trials that one number makes (see `terms.quantities_of`)."""
 MOST_FORMS = 3 * expression.MOST_CONSTANTS + 2
-"""In which one number is compared."""
+"""Largest number of forms in which one number is compared."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class NumberAtoms:
 
     @property
     def prices(self) -> Array:
-        """What each number costs in nats: ``(n,)``."""
+        """Price of each number in nats: ``(n,)``."""
         return np.array([score.price for score in self.scores])
 
 
@@ -173,7 +173,7 @@ def _tables(answers: InductionAnswers, divisions: TermTable, regions: Array | No
 
 
 def _promise(pool: ExpressionPool, tables: Sequence[Table]) -> tuple[Array, set[int]]:
-    """How well each expression is followed by everybody, and the places of those that are best somewhere."""
+    """Measure how well everybody follows each expression, and find the places of those that are best somewhere."""
     signed = side(pool.values[..., 1] - pool.values[..., 0]).astype(np.float32)
     decides = np.abs(signed)
     prices = pool.prices.astype(np.float32)
@@ -296,7 +296,7 @@ def _best_of_each(
 
 @dataclass(frozen=True, eq=False)
 class _DivisionJudge:
-    """How well responses are explained where one lead is followed on each side of a division."""
+    """Judge of how well responses are explained where one lead is followed on each side of a division."""
 
     leads: NDArray[np.float32]
     """``(n_leads, n_trials)``."""

@@ -80,7 +80,7 @@ COUNTED = (
 
 
 def numbers(found: Sequence[OptionNumbers], levels: Sequence[float]) -> Iterator[OptionScore]:
-    """What lists are reduced to.
+    """Yield the numbers to which lists are reduced.
 
     Args:
         found: The lists.

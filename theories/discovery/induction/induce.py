@@ -75,7 +75,7 @@ from lakatos.theories.discovery.induction.tree import (
 )
 
 N_STEPS = 6
-"""In which the language of rules is made: three of `_language`, rule lists in it, lapses, and terms of the past."""
+"""Steps in which the language of rules is made: three of `_language`, rule lists, lapses, and terms of the past."""
 TREE_WORK, ROW_WORK = 25.0, 12.0
 """Times a fit of a weighed sum, about, that one of a rule list takes; and one whose cells are single responses."""
 N_REGIONS = 20
@@ -120,7 +120,7 @@ def induce(
     """Find compact rules that predict answers to trials that have not been shown yet, and write them as theories.
 
     Args:
-        domain: Of the trials. Rule lists and kinds of people are looked for with two options only; weighed reasons
+        domain: Domain. Rule lists and kinds of people are looked for with two options only; weighed reasons
             with any number of options, levels or numbers; lessons where feedback tells what choices brought.
         trials: All experiments, responses in the order of presentation.
         rng: Divides trials into folds.
@@ -229,7 +229,7 @@ def _best_of_form(
 
 
 def _with_names(noun: str, options: Sequence[str], text: str) -> str:
-    """What is stated of products, A and B, stated of what a domain calls them."""
+    """Replace the products A and B in a text by what a domain calls them."""
     text = re.sub(r"\bproduct(?=s?\b)(?! of)", noun, text)
     for letter, name in zip("AB", options, strict=True):
         named = f"{noun} {letter}" if name == letter else f"the {name} {noun}"
@@ -270,10 +270,10 @@ def _lessons(
 
 @dataclass(frozen=True)
 class SearchLanguage:
-    """What rules without a memory are made of, on the distinct trials."""
+    """Parts of rules without a memory, on the distinct trials."""
 
     answers: InductionAnswers
-    """With the scores that the leads are made of."""
+    """Responses with the scores that the leads are made of."""
     plain: TermTable
     """Leads as numbers."""
     signed: TermTable
@@ -420,7 +420,7 @@ def _past_forms(
 
 
 def _time(answers: InductionAnswers) -> TermTable:
-    """How far through the experiment each response is, from 0 to 1, as a gate of sums."""
+    """Make a gate of sums: how far through the experiment each response is, from 0 to 1."""
     longest = answers.number.max() + 1
     code = f'xp.minimum(state["number"] / {longest:g}, 1.0)'
     term = ChoiceTerm(code, "many trials have gone by", 2, memory=(NUMBER,))

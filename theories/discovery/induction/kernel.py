@@ -43,7 +43,7 @@ def scores_of_leaves(
         difference, with_b, with_a: ``(n_masks, n_leads)`` responses for B less those for A by side of the
             lead; responses for B, and for A, where the lead decides. Whole numbers.
         total_b, total_a: ``(n_masks,)`` answers within each mask.
-        table: From `logarithms`.
+        table: Table from `logarithms`.
         prices: ``(n_leads,)`` nats.
         constant: What a probability of its own costs, nats; even odds cost nothing.
 

@@ -1,4 +1,4 @@
-"""What rules of learning say: probabilities of every option, from what could be remembered before each response."""
+"""Predictions of rules of learning: probabilities of every option, from what could be remembered before a response."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ FOLLOW_BEST: Callable[..., Any] = _SAYS["follow"]
 
 @dataclass(frozen=True)
 class LessonTerms:
-    """What rules of learning are made of, with values on comparisons of the option chosen with each other one."""
+    """Parts of rules of learning, with values on comparisons of the option chosen with each other one."""
 
     plain: TermTable
     """Leads as numbers."""
@@ -114,7 +114,7 @@ def _gate_values(
 
 
 def direction(node: LeadLeaf) -> tuple[bool, float]:
-    """Whether smaller scores are followed, and how surely."""
+    """Find whether smaller scores are followed, and how surely."""
     return node.consistency < 0.5, max(node.consistency, 1 - node.consistency)
 
 

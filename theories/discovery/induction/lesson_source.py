@@ -100,10 +100,10 @@ def write_lesson(
 
 @dataclass
 class _LessonText:
-    """What is collected while a source is written."""
+    """Text that is collected while a source is written."""
 
     learn: str
-    """How outcomes are read."""
+    """Code by which outcomes are read."""
     parameters: dict[str, Any] = field(default_factory=dict)
     used: list[str] = field(default_factory=list)
     """Code of the terms."""
@@ -173,7 +173,7 @@ def _write_sum(
 
 
 def _noun(words: str) -> str:
-    """What an option is compared by, as a noun."""
+    """Return what an option is compared by, as a noun."""
     if words.startswith(("having", "not having")):
         return "last choice"
     if words.startswith("merit of"):

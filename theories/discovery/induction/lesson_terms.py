@@ -1,4 +1,4 @@
-"""What of the past a rule of learning may look at: memories that are kept, and scores of options made of them."""
+"""Parts of the past that a rule of learning may read: memories, and scores of options made of them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SMALLEST = 1e-4
 
 @dataclass(frozen=True)
 class KeptMemory:
-    """What is remembered, for every option or for the game as a whole."""
+    """A memory, for every option or for the game as a whole."""
 
     name: str
     renewed: str
@@ -121,7 +121,7 @@ def follow(within, best, consistency, allowed, xp):
 
 
 def learn_code(domain: Domain) -> str:
-    """How rules read an outcome: as it is, or where a task declares outcomes as a share of their range."""
+    """Return code by which rules read an outcome: as it is, or in a task with a declared range as a share of it."""
     if not isinstance(domain, HasOutcomes):
         return 'reward = feedback["reward"][..., None]\nwon = 1.0 * (reward > 0)'
     low, high = domain.outcome_range
@@ -177,7 +177,7 @@ ACTS = {
     "having won last": ("repeat a choice that won", "switch after a choice that won"),
     "not having lost last": ("switch after a choice that lost", "repeat a choice that lost"),
 }
-"""What following such a score is called, and doing the opposite."""
+"""Words for following such a score, and for doing the opposite."""
 REACHED_ONCE = {
     "at least 1 tries": ("an option that was tried before", "an untried option"),
     "at least 1 choices in a row": ("the option chosen last", "another option than the last"),
@@ -190,13 +190,13 @@ REACHED_ONCE = {
 }
 """Options with a number that is not 0, and those without."""
 COUNTS = ("number of ", "time since ", "length of ")
-"""How words of scores that are whole numbers begin."""
+"""Beginnings of the words of scores that are whole numbers."""
 FADING_WORDS = {
     "value": "learned value (learning rate {rate}%)",
     "fading": "recency-weighted sum of rewards (decay {rate}% per trial)",
     "habit": "recency-weighted frequency of choices (decay {rate}% per trial)",
 }
-"""Of memories that are kept at several rates, such as ``value_10``."""
+"""Words of memories that are kept at several rates, such as ``value_10``."""
 AFTER_OUTCOME = (
     OptionScore("(2.0 * state['won_last'][..., None] - 1.0) * state['last']", "having won last, or not lost", 0.7),
     OptionScore("state['won_last'][..., None] * state['last']", "having won last", 1.2),
@@ -248,7 +248,7 @@ class GameNumber:
 
     code: str
     words: str
-    """With ``{cut}`` for the threshold, or ``{least}`` for the whole number above it."""
+    """The number in words, with ``{cut}`` for the threshold, or ``{least}`` for the whole number above it."""
     price: float
     cuts: Sequence[float]
 
@@ -327,11 +327,11 @@ class RememberedResponses:
     scores: Array
     """``(n_scores, n_rows, n_options)``."""
     gates: TermTable
-    """On the rows."""
+    """Gates with their values on the rows."""
     options: tuple[OptionScore, ...]
     """``(n_scores,)`` what the scores are."""
     learn: str
-    """How outcomes are read; see `learn_code`."""
+    """Code by which outcomes are read; see `learn_code`."""
 
     @property
     def places(self) -> dict[str, int]:
@@ -373,7 +373,7 @@ SCORES = tuple(_scores())
 
 
 def scores_of(domain: Domain) -> tuple[OptionScore, ...]:
-    """What options may be compared by: what was remembered of them, and attributes that a declared task shows."""
+    """Return what options may be compared by: memories of them, and attributes that a declared task shows."""
     if not isinstance(domain, HasOutcomes):
         return SCORES
     shown = (
@@ -387,7 +387,7 @@ def remembered_of(domain: Domain, trials: Sequence[Trials]) -> RememberedRespons
     """Walk through everybody's responses with all that can be remembered.
 
     Args:
-        domain: Of the trials, with ``reward`` as feedback.
+        domain: Domain of the trials, with ``reward`` as feedback.
         trials: All experiments of one number of options; single responses in order.
     """
     options, learn = scores_of(domain), learn_code(domain)
@@ -513,7 +513,7 @@ def _score_gates(score: OptionScore) -> Iterator[tuple[str, ChoiceTerm]]:
 
 
 def _reaching(name: str, which: str, level: str) -> str:
-    """That an option's number exceeds a level, or where no option is named, that options differ by more than that."""
+    """State that an option's number exceeds a level; without an option, that the options differ by more than it."""
     is_count = level.startswith("at least")
     if not which:
         return (
@@ -548,7 +548,7 @@ def pairs_of(remembered: RememberedResponses) -> OptionPairs:
 
 
 def lead_words(score: OptionScore, *, is_greater: bool) -> str:
-    """What people do who take the option whose number is greater, or smaller."""
+    """Describe what people do who take the option whose number is greater, or smaller."""
     if acts := ACTS.get(score.words):
         return acts[0] if is_greater else acts[1]
     if both := REACHED_ONCE.get(score.words):

@@ -77,7 +77,7 @@ def induce_lessons(
     """Rules of learning, one of each form.
 
     Args:
-        domain: Of the trials, with ``reward`` as feedback.
+        domain: Domain of the trials, with ``reward`` as feedback.
         trials: All experiments of one number of options; single responses in order.
         rng: Divides people into folds.
         report: Hears how far it is.
@@ -113,7 +113,7 @@ def induce_lessons(
 LessonModels = dict[int, LessonModel]
 """The best rule of every size."""
 LessonFit = Callable[[LessonTerms, Array], LessonModels]
-"""From counts of comparisons ``(n_pairs, 2)``."""
+"""Fit of a rule to counts of comparisons ``(n_pairs, 2)``."""
 
 
 def _counted(fit: LessonFit, pace: InductionPace) -> LessonFit:

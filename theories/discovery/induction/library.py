@@ -31,7 +31,7 @@ def vocabulary(domain: Domain, stimuli: Sequence[Stimuli]) -> TermVocabulary:
     """Terms for the trials at hand: those of the domain's family, or such as the shapes of its arrays allow.
 
     Args:
-        domain: Of the trials.
+        domain: Domain of the trials.
         stimuli: One per experiment; they may differ in the number of cues.
     """
     family = family_of(domain)
@@ -133,7 +133,7 @@ def _by_shape(stimuli: Sequence[Stimuli]) -> TermVocabulary:
 
 
 RATES = np.geomspace(0.02, 20, 16)
-"""Of discounting by another number, in units of its typical size."""
+"""Rates of discounting by another number, in units of its typical size."""
 
 
 def _plain_numbers(stimuli: Stimuli) -> Iterator[tuple[str, str]]:
@@ -160,13 +160,13 @@ def _array_scores(stimuli: Stimuli) -> Iterator[OptionScore]:
 
 
 def _sizes(code: str, stimuli: Sequence[Stimuli]) -> Array:
-    """How large a number is in every trial, its sign left out."""
+    """Compute the absolute value of a number in every trial."""
     found = [compute(code, {"trials": item.arrays}).ravel() for item in stimuli]
     return np.asarray(np.abs(np.concatenate(found)))
 
 
 def _least_size(sizes: Array) -> float:
-    """What stands for 0 in a logarithm: 1 if zeros occur, else a tenth of the smallest."""
+    """Return what stands for 0 in a logarithm: 1 if zeros occur, else a tenth of the smallest."""
     if (sizes == 0).any() or not len(sizes):
         return 1.0
     return _two_digits(sizes.min() / 10)

@@ -29,7 +29,7 @@ class MixtureRule:
 
     kinds: tuple[LeadKind, LeadKind]
     share: float
-    """Of the first kind."""
+    """Share of people of the first kind."""
     lapse: float
     score: float
     """Log likelihood less prices, nats."""

@@ -71,12 +71,12 @@ class OutcomeQuantity:
 
     @property
     def noun(self) -> str:
-        """What it is called."""
+        """Name of the quantity."""
         return self.score.words
 
     @property
     def top(self) -> str:
-        """What the end is called that is chosen."""
+        """Name of the end that is chosen."""
         return superlatives(self.noun)[0 if self.sign > 0 else 1]
 
     @property
@@ -100,7 +100,7 @@ class OutcomeQuantity:
 
 @dataclass(frozen=True)
 class OutcomePast:
-    """What preceded each row: rows are single responses in their order."""
+    """Past of each row: rows are single responses in their order."""
 
     previous: NDArray[np.intp]
     """``(n_rows,)`` the row before of the same participant, -1 at the first one."""
@@ -118,7 +118,7 @@ class OutcomeNumbers:
 
     options: tuple[OutcomeQuantity, ...]
     trials: tuple[OutcomeQuantity, ...]
-    """What differs between trials only."""
+    """Numbers that differ between trials only."""
     references: tuple[OutcomeQuantity, ...]
     """Numbers of each trial that options are only compared with."""
 
@@ -135,7 +135,7 @@ def read_numbers(
     """Numbers of options and of trials that vary, for responses that are options.
 
     Args:
-        domain: Of the trials.
+        domain: Domain of the trials.
         space: Names that code may use: ``trials``, ``xp`` and helpers; ``state`` is added.
         counts: ``(n_trials, n_outcomes)`` responses, which decide to which end each number is turned.
         past: What came before each row; None where rows are trials without an order.
@@ -313,7 +313,7 @@ def _at_ends(
 
 
 def _last_option(chosen: Array, first: str) -> OutcomeQuantity:
-    """Whether an option is the one chosen last, where options keep their places."""
+    """Make the number that marks the option chosen last, where options keep their places."""
     start = f'xp.zeros((1, trials["{first}"].shape[0], {chosen.shape[1]}))'
     memory = StateMemory("last", "1.0 * response", start)
     score = OptionScore('1.0 * state["last"]', "the option chosen last", 0.0)

@@ -1,4 +1,4 @@
-"""What rules over any number of options or levels are made of: terms of each outcome, and conditions on the trial.
+"""Parts of rules over any number of options or levels: terms of each outcome, and conditions on the trial.
 
 A *term* gives each outcome of a trial a number: an attribute, its rank, its distance from a level or from another
 number, whether an option is left by a series of screens (`induction.screening`). A *gate* is a condition on the whole
@@ -184,10 +184,10 @@ class OutcomeLanguage:
     def grown(
         self, gain: Gain, used: Sequence[ChoiceTerm] = (), *, of_past: bool = False
     ) -> OutcomeLanguage:
-        """With screenings that are one step longer than those that explain most, as far as they would explain more.
+        """Add screenings that are one step longer than the best ones, as far as they would explain more.
 
         Args:
-            gain: Of terms by their values and prices.
+            gain: Gain of terms by their values and prices.
             used: Terms whose screenings are made longer in any case.
             of_past: Whether only screenings with a memory are made longer, or get a step with one.
         """
@@ -281,7 +281,7 @@ def read_language(
     """Terms and gates whose values vary.
 
     Args:
-        domain: Of the trials.
+        domain: Domain of the trials.
         arrays: ``(n_trials, ...)`` of all trials.
         counts: ``(n_trials, n_outcomes)`` responses, which decide to which end each number is turned.
         has_places: Whether it is known where options stood.

@@ -139,7 +139,7 @@ class OutcomeSearch:
         return (x / scale[:, None, None]).astype(np.float32), scale
 
     def promise(self, now: OutcomeSum, values: NDArray[np.float32], prices: Array) -> Array:
-        """What terms would explain beyond ``now``, alone or behind the best gate, less their prices, nats."""
+        """Compute what terms would explain beyond ``now``, alone or behind the best gate, less their prices, nats."""
         slopes, squares = self._statistics(now, self._standardised(values)[0])
         found = _gain(slopes.sum(axis=1), squares.sum(axis=1), prices)
         if len(self.open):
@@ -206,7 +206,7 @@ class OutcomeSearch:
     def _larger(
         self, now: OutcomeSum, n_fitted: int = N_FITTED, *, has_gates: bool
     ) -> OutcomeSum | None:
-        """With the term that gains most after all weights are fitted again."""
+        """Add the term that gains most after all weights are fitted again."""
         tried = [
             self._fit((*now.terms, term), now)
             for term in self._screen(now, has_gates=has_gates)[:n_fitted]
@@ -214,7 +214,7 @@ class OutcomeSearch:
         return max(tried, key=self._worth, default=None)
 
     def _exchanged(self, now: OutcomeSum, *, has_gates: bool) -> OutcomeSum:
-        """With earlier terms replaced, one after another, where another one gains more (Pudil et al., 1994)."""
+        """Replace earlier terms, one after another, where another one gains more (Pudil et al., 1994)."""
         if self.n.size > MOST_EXCHANGED:
             return now
         for term in now.terms[:-1]:
@@ -226,7 +226,7 @@ class OutcomeSearch:
         return now
 
     def _without_idle(self, now: OutcomeSum, *, whole: bool = False) -> OutcomeSum:
-        """Without terms, one after another, that are worth less than they cost; the newest stays unless ``whole``."""
+        """Remove terms, one after another, that gain less than their price; the newest stays unless ``whole``."""
         while now.n_terms > 1:
             fewer = [
                 self._fit(now.terms[:place] + now.terms[place + 1 :], now, without=place)
@@ -354,7 +354,7 @@ class OutcomeSearch:
 
 
 def _probabilities(evidence: Array, free: NDArray[np.bool_], lapse: float) -> tuple[Array, Array]:
-    """Of each outcome without lapses, and with them; of outcomes that may not be chosen 0."""
+    """Compute probabilities of each outcome without lapses and with them; outcomes that may not be chosen have 0."""
     evidence = np.where(free, evidence, -np.inf)
     strength = np.exp(evidence - evidence.max(axis=1, keepdims=True))
     p = strength / strength.sum(axis=1, keepdims=True)
@@ -371,7 +371,7 @@ class OutcomeCells:
     """Responses, divided into the distinct trials or into single responses with what preceded them."""
 
     arrays: dict[str, Array]
-    """Of every cell's trial."""
+    """Arrays of the stimuli, a row for every cell."""
     counts: Array
     """``(n_cells, n_outcomes)``."""
     group: NDArray[np.intp]
@@ -392,7 +392,7 @@ class OutcomeCells:
         return replace(self, arrays=arrays, counts=counts, group=self.group[self.cell], cell=rows)
 
     def past(self, rng: np.random.Generator | None = None) -> OutcomePast:
-        """What preceded each row; with ``rng`` as if each participant had responded in a random order."""
+        """Return what preceded each row; with ``rng`` as if each participant had responded in a random order."""
         order = np.arange(len(self.person)) if rng is None else rng.permutation(len(self.person))
         order = order[np.argsort(self.person[order], kind="stable")]
         previous = np.full(len(order), -1)
@@ -452,7 +452,7 @@ def induce_outcomes(
     """The weighed sum that predicts left-out trials best, as a theory.
 
     Args:
-        domain: Of the trials, any number of outcomes.
+        domain: Domain of the trials, any number of outcomes.
         trials: All experiments.
         rng: Divides trials into folds.
         least: Criterion that a theory must exceed on what it was fitted to, nats per choice.

@@ -1,4 +1,4 @@
-"""How far induction is, for whoever watches: steps towards a language of rules, then fits of rules."""
+"""Progress of induction, for display: steps towards a language of rules, then fits of rules."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class InductionPace:
     what: str
     """Is counted, and done, in words."""
     work: Sequence[float]
-    """Of each step, in their order: how long it takes beside the others, about."""
+    """Duration of each step in their order, roughly, relative to the others."""
     told: InductionReport | None = None
     n_done: int = 0
     best: float = -np.inf
@@ -31,7 +31,7 @@ class InductionPace:
         self.go_to(self.n_done + 1)
 
     def go_to(self, n_done: int) -> None:
-        """So many are done, or need not be."""
+        """Set the number of steps that are done, or need not be."""
         self.n_done = n_done
         if self.told is not None:
             share = sum(self.work[:n_done]) / sum(self.work)

@@ -32,7 +32,7 @@ def depends_on_past(
     largest rest of every shuffled copy (a permutation test: Good, 2005).
 
     Args:
-        answers: In the order of presentation.
+        answers: Responses in presentation order.
         plain, signed: Leads on the distinct trials, as numbers and as sides.
         rng: Shuffles.
 
@@ -109,5 +109,5 @@ def _statistics(
 
 
 def _standardised(scores: Array, information: Array) -> Array:
-    """In standard errors, 0 where there is too little information to say anything."""
+    """Scale scores to standard errors; 0 where there is too little information."""
     return np.where(information > 1, scores / np.sqrt(np.maximum(information, 1)), 0.0)

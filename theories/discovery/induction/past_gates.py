@@ -48,7 +48,7 @@ def past_gates(answers: InductionAnswers, of: TermTable) -> TermTable:
     """Divisions of the rows by one's own past: the last sides, the number of the trial, what was followed last.
 
     Args:
-        answers: In presentation order.
+        answers: Responses in presentation order.
         of: Leads on the distinct trials whose scores may be remembered.
     """
     found = list(_side_gates(answers))

@@ -46,11 +46,11 @@ INDULGED = StateMemory(
     "xp.where((response[..., 1] - response[..., 0]) * side(lead({0}), xp) < 0, 0.0, "
     'state["indulged_{0}"] + xp.abs(lead({0})))',
 )
-"""What choices of one kind have come to since the last one of the other kind."""
+"""Memory of what choices of one kind have come to since the last one of the other kind."""
 N_SUMS = 16
 """Thresholds on such sums."""
 FADING = 0.7
-"""What a habit keeps from one trial to the next."""
+"""Share of a habit that is kept from one trial to the next."""
 
 
 AGREED = StateMemory("agreed_{0}", "(response[..., 1] - response[..., 0]) * side(lead({0}), xp)")
@@ -69,7 +69,7 @@ def past_leads(answers: InductionAnswers, of: TermTable) -> TermTable:
     """Sides that one's own past suggests, on the rows: repeating, and comparing with what was chosen last.
 
     Args:
-        answers: In presentation order.
+        answers: Responses in presentation order.
         of: Leads (numbers) on the distinct trials whose scores may be remembered.
     """
     own = table_of((*_repeated_sides(answers), *_beside_last(answers, of)))
@@ -172,13 +172,13 @@ def _columns_beside_last(answers: InductionAnswers, value: Array, last: Array) -
 
 
 def agreed_before(answers: InductionAnswers, value: Array) -> Array:
-    """Before each row: 1 where the option chosen last had the greater value, -1 where it had the smaller one."""
+    """For each row, return 1 where the option chosen before had the greater value, -1 where it had the smaller one."""
     lead = side(value[:, 1] - value[:, 0])
     return _earlier(answers, lead[answers.trial] * _chosen(answers))
 
 
 def had_before(answers: InductionAnswers, value: Array) -> Array:
-    """Before each row: the value ``(n_trials, 2)`` of the option chosen last, 0 at a person's first row."""
+    """For each row, return the value ``(n_trials, 2)`` of the option chosen before; 0 at a person's first row."""
     return _earlier(answers, value[answers.trial, answers.response])
 
 
@@ -190,8 +190,8 @@ REMEMBERED = (
     StateMemory("taken", "(response[..., None] * x).sum(axis=-2)", NO_CUE),
     StateMemory("refused", "((1 - response)[..., None] * x).sum(axis=-2)", NO_CUE),
 )
-"""Of rated products, for each cue: whether it spoke for the product that was chosen last, that product's rating, and
-the other one's."""
+"""Memories of each cue of rated products: whether it favoured the product chosen last, that product's rating, and the
+other product's."""
 TALLIES = tuple(
     StateMemory(
         name,
@@ -200,7 +200,7 @@ TALLIES = tuple(
     )
     for name, sign in (("heeded", ">"), ("overruled", "<"))
 )
-"""Likewise, how often it has spoken for the product chosen, or against it."""
+"""Memories of each cue: how often it has favoured the product chosen, and how often it has not."""
 MARKS = (
     StateMemory("verdict", f'xp.where(x[:, 1] != x[:, 0], {SPOKE}, state["verdict"])', NO_CUE),
     *(
@@ -212,8 +212,8 @@ MARKS = (
         for name, sign in (("barred", "<"), ("served", ">"))
     ),
 )
-"""Likewise, for which product it spoke when it last told them apart; and marks that a cue gets when it is overruled, or
-followed, and that all cues lose when none of those without a mark tells the products apart."""
+"""Memories of each cue: which product it favoured when it last discriminated; and marks that a cue gets when it is
+overruled, or followed, and that all cues lose when no cue without a mark discriminates between the products."""
 MASKS = (
     ('state["sided"] > 0', "spoke for the product chosen last", 1.5),
     ('state["sided"] < 0', "spoke against the product chosen last", 1.5),
@@ -335,11 +335,11 @@ class KeptForm:
     """A lead that rests on what was taken before."""
 
     code: str
-    """Of a number of each option, ``(n_draws, n_trials, 2)``."""
+    """Expression of a number of each option, ``(n_draws, n_trials, 2)``."""
     words: str
     opposite: str
     more: float
-    """What it costs beside its score, nats."""
+    """Price beside that of its score, nats."""
     memory: StateMemory
     width: int
     """Numbers that the memory keeps."""
@@ -388,7 +388,7 @@ def _kept_marks(score: OptionScore, levels: Sequence[float]) -> Iterator[KeptFor
 
 
 def _kept_tallies(score: OptionScore, divided: Sequence[tuple[float, ...]]) -> Iterator[KeptForm]:
-    """How often options of either one's class were taken, for some divisions of the score into classes."""
+    """Yield leads by how often options of either one's class were taken, for some divisions into classes."""
     for number, cuts in enumerate(divided):
         at = ", ".join(f"{cut:g}" for cut in cuts)
         own = f"classes({{0}}, [{at}], xp)"
@@ -410,7 +410,7 @@ def kept_leads(answers: InductionAnswers, of: TermTable) -> TermTable:
     """Leads, on the rows, of what was taken before on either side of the screen, or of either option's kind.
 
     Args:
-        answers: In presentation order.
+        answers: Responses in presentation order.
         of: Leads on the distinct trials whose scores are remembered where they are what an option may be worth.
     """
     places = {score: row for row, score in enumerate(answers.vocabulary.scores)}
@@ -447,10 +447,10 @@ def _renewed(
     columns: dict[str, Array],
     width: int,
 ) -> Array:
-    """What is kept before each of some rows, by the text that renews it; nothing at a person's first.
+    """Compute what is kept before each of some rows, by the text that renews it; 0 at a person's first.
 
     Args:
-        answers: In presentation order.
+        answers: Responses in presentation order.
         memory: Entry of the state.
         rows: All of some experiments.
         space: What the text may call.
@@ -498,7 +498,7 @@ def _run(answers: InductionAnswers) -> Array:
 
 
 def sums(answers: InductionAnswers, lead: Array, size: Array, sign: int) -> Array:
-    """What the differences add up to since the side ``sign * lead`` was last chosen, before each row."""
+    """Sum the differences since the side ``sign * lead`` was last chosen, before each row."""
     ended, size = sign * lead[answers.trial] * _chosen(answers) > 0, size[answers.trial]
     return _along(answers, lambda total, before: np.where(ended[before], 0.0, total + size[before]))
 

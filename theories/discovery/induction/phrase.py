@@ -17,7 +17,7 @@ COMPARATIVES = (
 )
 """Comparatives of numbers with such words in their names; others are higher or lower."""
 HEAD = re.compile(r" (?:of|minus|plus|per|relative|times|in) |, | \(")
-"""What follows the noun, and its adjectives, that a name is about."""
+"""Pattern of what follows the noun, and its adjectives, that a name is about."""
 ALONE = re.compile(
     r"^(highest|lowest|largest|smallest|longest|best|worst|least|first|last|larger|smaller|higher|lower)\b|,|otherwise"
 )
@@ -46,7 +46,7 @@ def superlatives(name: str) -> tuple[str, str]:
 
 
 def having(name: str, *, more: bool) -> str:
-    """What distinguishes the option with more of a number, or with less: "with the longer delay"."""
+    """Name what distinguishes the option with more of a number, or with less: "with the longer delay"."""
     if near := CLOSENESS.fullmatch(name):
         verb = "are" if near["what"].endswith("ratings") else "is"
         distance = "closer to" if more else "further from"

@@ -1,4 +1,4 @@
-"""How people differ about a rule that was found: in lapses, and in how strictly they follow it."""
+"""Differences between people about a rule that was found: in lapses, and in how strictly they follow it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ processors, and where a rule says what guessing says all of them explain the sam
 def lapses(
     right: Array, chance: Array | float, person: Rows, count: Array | float, pooled: float
 ) -> ParameterSpread:
-    """How people's lapses are distributed about a rule.
+    """Estimate the distribution of people's lapses about a rule.
 
     Args:
         right: ``(n_rows,)`` probability that the rule gives to what was answered.
@@ -36,7 +36,7 @@ def lapses(
 def sensitivities(
     log_odds: Array, lapse: float, chance: Array | float, person: Rows, count: Array | float
 ) -> ParameterSpread:
-    """How factors on everybody's log odds are distributed, on the logarithmic scale.
+    """Estimate the distribution of factors on everybody's log odds, on the logarithmic scale.
 
     Args:
         log_odds: ``(n_rows, n_others)`` of what was answered against each other option, infinite where there is none.

@@ -1,4 +1,4 @@
-"""How well an induced rule predicts responses left out of the search, and how many terms that speaks for."""
+"""Fit of an induced rule to responses held out of the search, and the number of terms that it supports."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from lakatos.theories.discovery.induction.terms import InductionAnswers, TermTab
 Array = NDArray[np.float64]
 N_FOLDS = 5
 N_FOLDS_PAST = 3
-"""Where cells are single responses, which are many."""
+"""Number of folds where cells are single responses, which are many."""
 MOST_TERMS = 8
 LAPSES = (0.05, 0.1, 0.2)
 """Tried for sums, whose lapses bound how sure people can be."""
@@ -58,7 +58,7 @@ class RuleForm:
     fit: Fit
     write: Write
     work: float = 1.0
-    """Of a fit, beside those of other forms, about."""
+    """Duration of a fit, roughly, relative to those of other forms."""
 
     @property
     def n_folds(self) -> int:
@@ -67,12 +67,12 @@ class RuleForm:
 
     @property
     def n_fits(self) -> int:
-        """To all responses, and without each part."""
+        """Number of fits: one to all responses, and one without each part."""
         return 1 + self.n_folds
 
 
 def best_lapse(columns: TermTable, divisions: TermTable, counts: Array, found: float) -> float:
-    """Of sums of reasons: the lapses that the rule lists found, or some others that explain more."""
+    """Find the lapse of sums of reasons: the one that the rule lists found, or another one that explains more."""
 
     def reached(lapse: float) -> float:
         path = AdditiveSearch(columns, divisions, counts, lapse).path(MOST_TERMS)

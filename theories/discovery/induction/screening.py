@@ -44,7 +44,7 @@ LONGEST = 4
 N_SEEDS, N_ALIKE = 30, 2
 """Screenings that are made longer, and how many of them may be about the same numbers."""
 N_KEPT = 100
-"""Of each length, those that become terms."""
+"""Number of screenings of each length that become terms."""
 
 BEST = '''
 def best(values, inside, xp):
@@ -72,19 +72,19 @@ class ScreenStep:
     """One step: which options it keeps of those inside."""
 
     code: str
-    """In ``{inside}`` and its numbers ``{0}``, ``{1}``."""
+    """Expression of ``{inside}`` and of its numbers ``{0}``, ``{1}``."""
     words: str
-    """Of an option that it keeps: "with a price of at most 60"."""
+    """Description of an option that it keeps: "with a price of at most 60"."""
     price: float
     quantities: tuple[OutcomeQuantity, ...]
     kind: str
     """``best`` for what leaves one option or equals, ``some`` for what passes, ``value`` for a number that counts."""
     opposite: str = ""
-    """Of a number that counts, words for less of it."""
+    """Words for less of a number that counts."""
 
     @property
     def family(self) -> tuple[str, ...]:
-        """What it is about."""
+        """The kind of step, and the numbers that it is about."""
         return (self.kind, *(item.noun for item in self.quantities))
 
     @property
@@ -182,7 +182,7 @@ def term_of(steps: Screening) -> ChoiceTerm:
 
 
 def _phrases(steps: Screening) -> tuple[str, str]:
-    """What those do who follow a screening, and what those do who do the contrary."""
+    """Describe what those do who follow a screening, and what those do who do the contrary."""
     if steps[-1].kind == "value":
         kept = f" among those {_joined(steps[:-1])}"
         return (
@@ -239,4 +239,4 @@ def chosen_seeds(screenings: Sequence[Screening], gains: Array) -> list[int]:
 
 
 Gain = Callable[[NDArray[np.float32], Array], Array]
-"""What terms of given values and prices would explain, nats."""
+"""Function that computes what terms of given values and prices would explain, nats."""

@@ -49,7 +49,7 @@ SURE = 3.0
 
 @dataclass(frozen=True)
 class ParameterSpread:
-    """How people differ in one number: a truncated normal on its (or its logarithm's) scale."""
+    """Distribution of one number over people: a truncated normal on its (or its logarithm's) scale."""
 
     center: float
     spread: float
@@ -196,7 +196,7 @@ def clauses_literal(clauses: Sequence[Wording]) -> str:
 def weighed_clause(
     parameter: str, weight: float, lead: ChoiceTerm, gate: ChoiceTerm | None
 ) -> Wording:
-    """What one weight of a sum says: towards what its lead does, or towards the opposite.
+    """State one weight of a sum: towards what its lead does, or towards the opposite.
 
     It is worth its name at about the weight that was found, so that a later fit may say "hardly" of it; a smaller
     weight that is followed as much more strictly is worth the same.
@@ -213,7 +213,7 @@ def weighed_clause(
 
 
 def reason_words(weight: float, lead: ChoiceTerm, gate: ChoiceTerm | None) -> str:
-    """What one weight of a sum makes people do, in words."""
+    """Describe what one weight of a sum makes people do."""
     words = lead.words if weight > 0 else lead.opposite
     comma = "," if "," in words else ""
     return words if gate is None else f"{words}{comma} if {gate.words}"
@@ -283,7 +283,7 @@ def lapse_prior(spread: ParameterSpread) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class TreeBranch:
-    """What was answered where a branch decides."""
+    """Responses where a branch decides."""
 
     agree: float
     disagree: float
@@ -436,7 +436,7 @@ def rule_words(
 
 
 def often(p: float) -> str:
-    """How often the more frequent of two things is done, and the other one; nothing where it is always done."""
+    """State how often the more frequent of two things is done, and the other one; empty where it is always done."""
     surely = max(p, 1 - p)
     return "" if surely == 1 else f" in {100 * surely:.0f}% of cases and the other one in the rest"
 

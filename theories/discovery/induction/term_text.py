@@ -116,7 +116,7 @@ def _assignment(node: ast.Assign) -> Done:
 
 
 def _target(node: ast.expr) -> Callable[[Names, Any], None]:
-    """What receives a value: a name, or names that it is divided among."""
+    """Return a function that assigns a value: to a name, or to names that it is divided among."""
     if isinstance(node, ast.Name):
         return lambda names, value: names.__setitem__(node.id, value)
     if not isinstance(node, ast.Tuple):
@@ -297,7 +297,7 @@ READERS: dict[type[ast.expr], Callable[[Any], Computed]] = {
     ast.Dict: _dict,
     ast.DictComp: _dict_of_items,
 }
-"""How each kind of expression is read; there are no others."""
+"""Functions that read each kind of expression; there are no others."""
 
 
 def _read_all(nodes: Sequence[ast.expr]) -> list[Computed]:

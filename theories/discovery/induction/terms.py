@@ -25,7 +25,7 @@ class StateMemory(NamedTuple):
     renewed: str
     """Expression of what it is after a response."""
     start: str = "nothing"
-    """Likewise before the first one."""
+    """Expression of its value before the first response."""
 
 
 N_FINER = 16
@@ -38,7 +38,7 @@ class ChoiceTerm:
 
     code: str
     words: str
-    """Of a lead: what is done by those who follow it. Of a gate: when it is open."""
+    """For a lead, the response of participants who follow it; for a gate, the trials on which it is open."""
     price: float
     scores: tuple[OptionScore, ...] = ()
     memory: tuple[StateMemory, ...] = ()
@@ -56,7 +56,7 @@ class TermTable:
 
     @property
     def prices(self) -> Array:
-        """What each term costs in nats: ``(n_terms,)``."""
+        """Price of each term in nats: ``(n_terms,)``."""
         return np.array([item.price for item in self.items])
 
     def take(self, rows: Sequence[int] | NDArray[np.intp]) -> TermTable:
@@ -95,9 +95,9 @@ class InductionAnswers:
     has_order: bool
     """False where only counts are known."""
     stimuli: tuple[Stimuli, ...]
-    """Of every experiment."""
+    """Stimuli of every experiment."""
     options: tuple[str, ...] = ("A", "B")
-    """What the domain calls the two options."""
+    """Names of the two options in the domain."""
 
     @property
     def counts(self) -> Array:
@@ -158,7 +158,7 @@ def as_code_lengths(scores: Sequence[OptionScore], values: Array) -> tuple[Optio
     So a price grows with the number of terms that were to be chosen from (Rissanen, 1978).
 
     Args:
-        scores: At the prices that compare them with one another.
+        scores: Scores with the prices that compare them with one another.
         values: ``(n_scores, n_trials, 2)``.
     """
     prices = np.array([score.price for score in scores])
@@ -232,7 +232,7 @@ class TrialQuantity:
 
     code: str
     words: str
-    """With ``{cut}`` or ``{percent}`` for the threshold."""
+    """The quantity in words, with ``{cut}`` or ``{percent}`` for the threshold."""
     price: float
     score: OptionScore
     value: Array
@@ -240,7 +240,7 @@ class TrialQuantity:
 
 
 def quantities(answers: InductionAnswers) -> Iterator[TrialQuantity]:
-    """What thresholds are put on: differences, totals, extremes and each option's own number, of every basic score."""
+    """Yield the numbers for thresholds: differences, totals, extremes and each option's own, of each basic score."""
     basic = [
         (score, answers.scores[row])
         for row, score in enumerate(answers.vocabulary.scores)
@@ -255,7 +255,7 @@ def _their(name: str) -> str:
 
 
 def quantities_of(numbers: Iterable[tuple[OptionScore, Array]]) -> Iterator[TrialQuantity]:
-    """As `quantities`, of any scores with their values ``(n_trials, 2)``."""
+    """Find the `quantities` of any scores with their values ``(n_trials, 2)``."""
     for score, value in numbers:
         name = score.words
         lead = value[:, 1] - value[:, 0]
@@ -364,7 +364,7 @@ def above(quantity: TrialQuantity, cut: float, price: float) -> ChoiceTerm:
 
 
 def thresholds(value: Array, most: int) -> list[float]:
-    """At most ``most`` cuts between the values that occur, and those next to 0; each the roundest number there is."""
+    """Choose at most ``most`` cuts between the values, and those next to 0; each the roundest number there is."""
     found = np.unique(np.round(value, 9))
     cuts = (found[1:] + found[:-1]) / 2
     places = np.arange(len(cuts))
@@ -393,7 +393,7 @@ def roundest(low: float, high: float) -> float:
 
 
 def distinct(terms: TermTable, *, is_signed: bool) -> TermTable:
-    """Without constant terms, and of those that say the same on all cells (or the contrary) the cheapest."""
+    """Remove constant terms, and of those that are equal on all cells (or opposite) all but the cheapest."""
     kept: dict[bytes, int] = {}
     for row in np.argsort(terms.prices, kind="stable"):
         column = terms.values[row]

@@ -22,10 +22,10 @@ from lakatos.theories.errors import TheoryLintError
 MOST_SHOWN: Final = 4000
 """Characters that come back from an analysis."""
 MOST_ANSWERS: Final = 200_000
-"""Of all experiments together; of larger ones the newest are handed over."""
+"""Most responses of all experiments together that are passed on; of more, the newest are kept."""
 
 LIMITS: Final = SandboxLimits(wall_seconds=60.0, cpu_seconds=10.0)
-"""Of the hour more than of the processor, so that a busy machine does not decide what an analysis shows."""
+"""Limits of an analysis. The wall time is generous, so that a busy machine does not decide what an analysis shows."""
 _ADVICE_TO_OPERATORS: Final = re.compile(r",? or raise `\w+\.\w+`")
 
 RunProgram = Callable[[str, Mapping[str, Any]], tuple[Any, str]]
@@ -76,7 +76,7 @@ def framed(code: str) -> str:
 
 
 def run_analysis(code: str, tables: Mapping[str, Any], in_sandbox: RunProgram) -> str:
-    """What an analysis shows.
+    """Run an analysis and return what it shows.
 
     Args:
         code: Defines ``analyse(tables, show)``.
@@ -108,7 +108,7 @@ def run_analysis(code: str, tables: Mapping[str, Any], in_sandbox: RunProgram) -
 
 
 def _shown(source: str, tables: Mapping[str, Any], in_sandbox: RunProgram) -> tuple[str, str]:
-    """What an analysis showed, and the error that ended it; empty where none did."""
+    """Run an analysis and return what it showed, and the error that ended it; empty where none did."""
     returned, failure = in_sandbox(source, {"tables": tables, "most": MOST_SHOWN})
     if failure:
         words = _ADVICE_TO_OPERATORS.sub("", failure.replace("the program", "the analysis"))
@@ -125,7 +125,7 @@ def analysis_tables(
     """Open answers and predictions as plain lists, by experiment.
 
     Args:
-        trials: By experiment, in the order in which they were asked.
+        trials: Responses by experiment, in the order of presentation.
         predicted: ``(n_trials, n_options)`` shares, by experiment and theory's title.
     """
     found: dict[str, dict[str, Any]] = {}
@@ -170,8 +170,8 @@ def arrays_in_words(
     """Each array of an experiment with shape, type, meaning, and levels or first values.
 
     Args:
-        table: Of `analysis_tables`.
-        meanings: Of arrays of the domain, by name.
+        table: Table of `analysis_tables`.
+        meanings: Meanings of arrays of the domain, by name.
         codes: Words that the numbers of an array stand for, from 0 on.
     """
     found = {}

@@ -1,4 +1,4 @@
-"""What each role answers, as types: their JSON schemas are what a server enforces, and everything is checked again.
+"""Answers of each role as types: their JSON schemas are what a server enforces, and everything is checked again.
 
 Texts are bounded, so that a model that does not know when to stop still comes to an end.
 """
@@ -30,14 +30,14 @@ class TypedClaim(Answer):
     of: Annotated[str, Field(max_length=200)]
     """``people``, a theory by name, or empty."""
     against: Annotated[str, Field(max_length=200)]
-    """What it is compared with; empty for a number by itself."""
+    """Theory or people that it is compared with; empty for a number by itself."""
     experiment: Annotated[str, Field(max_length=40)]
     trial: Annotated[int, Field(ge=0, le=1_000_000)]
     """0 where it is of no single trial."""
     option: Annotated[str, Field(max_length=40)]
     direction: Literal["is", "above", "below"]
     value: Annotated[str, Field(pattern=r"^-?[0-9]{1,9}([.][0-9]{1,9})?$")]
-    """As text, since its digits say how exact it is."""
+    """The number as text, since its digits state how exact it is."""
     unit: Literal["share", "percent", "nats per choice", "count", "none"]
 
 
@@ -45,10 +45,10 @@ class Statement(Answer):
     """Something that records bear out, as claims that can be computed; its words are not checked."""
 
     text: Sentence
-    """In the model's own words."""
+    """The statement in the model's own words."""
     cites: Annotated[tuple[Citation, ...], Field(min_length=1, max_length=4)]
     claims: Annotated[tuple[TypedClaim, ...], Field(max_length=3)] = ()
-    """What is computed; a statement without any is not checked."""
+    """Claims that are computed; a statement without any is not checked."""
 
 
 class CaseReading(Answer):
@@ -56,7 +56,7 @@ class CaseReading(Answer):
 
     statements: Annotated[tuple[Statement, ...], Field(min_length=1, max_length=4)]
     hypothesis: Sentence
-    """What people do instead, in words."""
+    """Behaviour of people instead, in words."""
     change: Sentence
     """The one change that would mend the theory."""
 
@@ -89,7 +89,7 @@ class Stated(Answer):
         "deterministic",
     ]
     varied: Annotated[str, Field(max_length=40)]
-    """What is varied, one of those listed; empty for "deterministic"."""
+    """Variation, one of those listed; empty for "deterministic"."""
     of: Annotated[Literal["", "first", "second"], BeforeValidator(_either_form)] = ""
 
     @property
@@ -102,15 +102,15 @@ class Successor(Answer):
     """The reviser's, in one round at the workbench: a new theory, an analysis of the answers, or both."""
 
     change: Sentence
-    """What is different from the theory it was made from."""
+    """Difference from the theory it was made from."""
     source: Annotated[str, Field(max_length=6000)]
     """Python, whole; empty for no draft in this round."""
     predictions: Annotated[tuple[Stated, ...], Field(max_length=4)] = ()
-    """What the claim says of any person; tried on the code."""
+    """Predictions of the claim for any person; tried on the code."""
     analysis: Annotated[str, Field(max_length=6000)] = ""
     """Python that looks at the answers; see `theories.discovery.roles.analysis`. Empty for none."""
     note: Annotated[str, Field(max_length=600)] = ""
-    """For its own notebook, which it is shown in later cycles; nothing checks it."""
+    """Note for the role's own notebook, which it is shown in later cycles; nothing checks it."""
     done: bool = False
     """Whether it wants no further round."""
 
@@ -139,7 +139,7 @@ class Audit(Answer):
 
     predictions: Annotated[tuple[Stated, ...], Field(max_length=4)]
     unclear: Annotated[str, Field(max_length=400)] = ""
-    """What the claim leaves open."""
+    """Questions that the claim leaves open."""
 
 
 class WrittenPitfall(Answer):
@@ -157,7 +157,7 @@ class WrittenFact(Answer):
 
     subject: Sentence
     statement: Sentence
-    """With every number as the records have it."""
+    """The fact, with every number as the records have it."""
     cites: Annotated[tuple[Citation, ...], Field(min_length=1, max_length=4)]
 
 

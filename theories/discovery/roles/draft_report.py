@@ -1,4 +1,4 @@
-"""What the author of a draft is told of it: its scores beside other theories', what was learned, what it misses."""
+"""Report to the author of a draft: its scores beside other theories', what was learned, what it misses."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def draft_report(
 
     Args:
         theory: The draft with the people that all answers taught.
-        scored: Of each experiment, predicted from the others, as for every theory of the leaderboard.
-        trials: By experiment, in the same order.
+        scored: Scores of each experiment, predicted from the others, as for every theory of the leaderboard.
+        trials: Responses by experiment, in the same order.
         rivals: Scores of other theories on the same experiments, by name.
         domain: Describes trials.
     """
@@ -61,7 +61,7 @@ def draft_report(
 def likeness(
     own: Sequence[NDArray[np.float64]], others: Mapping[str, Sequence[NDArray[np.float64]]]
 ) -> str:
-    """Which theory predicts most like a draft, and how far apart they are; empty where there is no other.
+    """Describe which theory predicts most like a draft and how far apart they are; empty where there is no other.
 
     Args:
         own: ``(n_trials, n_options)`` shares in each experiment.

@@ -1,4 +1,4 @@
-"""What roles read: records as exhibits, short enough for a prompt, with the digests by which they are cited."""
+"""Exhibits that roles read: records, short enough for a prompt, with the digests by which they are cited."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ PREDICTED = 10**6
 OF_CYCLE = PREDICTED + 1
 """Place of everything else that changes with every cycle."""
 _GRAMMAR_NAMES = re.compile(r"^try (?:[^:,]+:[^:,]+, )*[^:,]+:[^:,]+: ")
-"""Of mechanisms, which mean nothing to who does not know the grammar."""
+"""Names of mechanisms, which mean nothing without the grammar."""
 AT_LIMIT = 0.02
-"""Of a parameter's range: a centre that is nearer to an end than this lies at it."""
+"""Share of a parameter's range: a centre that is nearer to an end than this lies at it."""
 _ONE_MORE_PARAMETER = "a theory that had this pattern as one more parameter"
 LEAST_GAIN = 0.0005
 """Nats per choice below which it is not worth a line to say how a finding could be mended."""
@@ -49,13 +49,13 @@ class Exhibit:
     reference: str = ""
     """Digest of the record that it shows; empty for what cannot be cited."""
     facts: tuple[ClaimFact, ...] | None = None
-    """What each of its numbers is a number of; None for plain values, called by the names on the way."""
+    """Facts that describe each of its numbers; None for plain values, called by the names on the way."""
     place: int = OF_CYCLE
-    """Where it stands in a prompt: what stays the same for longer comes first, so that servers read it once."""
+    """Place in a prompt: what stays the same for longer comes first, so that servers read it once."""
 
     @property
     def numbers(self) -> tuple[ClaimFact, ...]:
-        """What claims about it are computed from."""
+        """Facts from which claims about it are computed."""
         return tuple(facts_in(self.value)) if self.facts is None else self.facts
 
     def is_cited_by(self, mark: str) -> bool:
@@ -99,7 +99,7 @@ def _line(value: Any) -> str:
 
 
 def records_of(exhibits: Sequence[Exhibit]) -> dict[str, Any]:
-    """What can be cited, by digest; all that is shown of a record where it is shown in parts."""
+    """Return what can be cited, by digest; all that is shown of a record where it is shown in parts."""
     found: dict[str, list[Any]] = {}
     for item in exhibits:
         if item.reference:
@@ -165,10 +165,10 @@ def case_exhibit(diagnosis: Diagnosis, digest: Digest, names: Mapping[Digest, st
 
 
 def theory_exhibit(theory: Theory, title: str, beside: Exhibit | None = None) -> Exhibit:
-    """What of a theory's source decides how it chooses, and its estimates; no evidence, and so cited by nobody.
+    """Show the part of a theory's source that decides how it chooses, and its estimates; it cannot be cited.
 
     Args:
-        theory: With the population that the responses taught.
+        theory: Theory with the population that the responses taught.
         title: Its place in the case.
         beside: Another source that is shown before, whose functions are named only.
     """
@@ -182,7 +182,7 @@ def theory_exhibit(theory: Theory, title: str, beside: Exhibit | None = None) ->
 
 
 def estimate_in_words(prior: Prior) -> str:
-    """What was learned of a parameter, and whether it lies at an end of its declared range."""
+    """State the estimate of a parameter, and whether it lies at an end of its declared range."""
     if prior.idle:
         return "nothing: no presented trial depends on it"
     ends = prior.latent(np.array([prior.low, prior.high]))
@@ -254,7 +254,7 @@ def _assigns(item: ast.Assign) -> set[str]:
 
 
 def trials_exhibit(domain: Domain, stimuli: Stimuli) -> Exhibit:
-    """What theories see of a trial: arrays and their shapes, and one trial in words."""
+    """Show what theories see of a trial: arrays and their shapes, and one trial in words."""
     value = _task_in_words(domain)
     if domain.sequential:
         one = {name: np.asarray(array)[:1] for name, array in stimuli.arrays.items()}
@@ -281,7 +281,7 @@ def trials_exhibit(domain: Domain, stimuli: Stimuli) -> Exhibit:
 
 
 def _task_in_words(domain: Domain) -> dict[str, Any]:
-    """What people do, in the words of the researcher: what people read, and what a program states at its beginning."""
+    """Describe the task in the researcher's words: what people read, and what a program states at its beginning."""
     texts = getattr(domain, "texts", None)
     file = getattr(domain, "task_file", None)
     own = None
@@ -312,7 +312,7 @@ def _task_in_words(domain: Domain) -> dict[str, Any]:
 
 
 def labels_and_words(domain: Domain) -> tuple[dict[str, str], dict[str, Sequence[str]]]:
-    """What a declared task calls its attributes, and the words that their numbers stand for."""
+    """Return a declared task's labels of attributes, and the words that their numbers stand for."""
     labels = domain.attribute_labels() if hasattr(domain, "attribute_labels") else {}
     words = domain.attribute_words() if hasattr(domain, "attribute_words") else {}
     return dict(labels), {name: item for name, item in words.items() if item}

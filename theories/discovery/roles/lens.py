@@ -42,4 +42,4 @@ LENSES: dict[str, RevisionLens] = {
         "loser",
     ),
 }
-"""By the name that study files use."""
+"""Lenses by the name that study files use."""

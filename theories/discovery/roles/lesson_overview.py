@@ -1,4 +1,4 @@
-"""What people do after outcomes, short enough for a prompt: staying and switching, lags, curves, some sequences."""
+"""Overview of behaviour after outcomes, short enough for a prompt: staying, switching, lags, curves, some sequences."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ Bools = NDArray[np.bool_]
 
 
 def lessons_exhibit(trials: Trials, digest: Digest, name: str, place: int) -> Exhibit | None:
-    """How the responses of an experiment depend on what followed earlier ones; None where no outcomes are known.
+    """Show how an experiment's responses depend on what followed earlier ones; None where outcomes are unknown.
 
     Args:
-        trials: Of one experiment of a task with feedback, not counts.
-        digest: Of the record of the responses.
-        name: Of the experiment.
-        place: Of the experiment among those of the study, from 1 on.
+        trials: Trials of one experiment of a task with feedback, not counts.
+        digest: Digest of the record of the responses.
+        name: Name of the experiment.
+        place: Place of the experiment among those of the study, from 1 on.
     """
     if trials.pooled or REWARD not in trials.feedback or (trials.count != 1).any():
         return None

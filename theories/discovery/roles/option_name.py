@@ -1,4 +1,4 @@
-"""What claims call the options of a trial, and how a name that a model writes is understood."""
+"""Names of a trial's options in claims, and the interpretation of a name that a model writes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _PLACE: Final = re.compile(
 
 
 def option_names(n_options: int) -> list[str]:
-    """What claims call the options."""
+    """Return the names of the options in claims."""
     if n_options == 2:
         return ["first", "second"]
     return [f"option {place + 1}" for place in range(n_options)]

@@ -44,11 +44,11 @@ def table_exhibits(
     """Every trial of an experiment with the shares of people, in parts; the same in every cycle.
 
     Args:
-        domain: Of the trials.
+        domain: Domain of the trials.
         trials: Answers.
-        digest: Of the record of the answers.
-        name: Of the experiment.
-        place: Of the experiment among those of the study, from 1 on.
+        digest: Digest of the record of the answers.
+        name: Name of the experiment.
+        place: Place of the experiment among those of the study, from 1 on.
     """
     order = [int(row) for row in np.flatnonzero(trials.totals.sum(axis=1))]
     parts = [order[at : at + ROWS_OF_PART] for at in range(0, len(order), ROWS_OF_PART)]
@@ -108,14 +108,14 @@ def predictions_exhibit(
     name: str,
     most: int = MOST_PREDICTED,
 ) -> Exhibit:
-    """What theories with learned populations predict of an experiment, on the trials that all of them miss most.
+    """Show what theories with learned populations predict of an experiment, on the trials that all miss most.
 
     Args:
-        domain: Of the trials.
+        domain: Domain of the trials.
         trials: Answers.
-        digest: Of the record of the answers.
-        scores: Of the same experiment, by the theory's name.
-        name: Of the experiment.
+        digest: Digest of the record of the answers.
+        scores: Scores of the same experiment, by the theory's name.
+        name: Name of the experiment.
         most: Trials that are shown.
     """
     scored = [_theory_scored(theory, score, name) for theory, score in scores.items()]
@@ -141,7 +141,7 @@ def predictions_exhibit(
 
 
 def _numbers_of(domain: Domain, trials: Trials) -> str:
-    """What the numbers in a row of a table are."""
+    """Explain the numbers in a row of a table."""
     scale = shown_scale(domain)
     if scale is not None:
         return average_words(scale)
@@ -156,7 +156,7 @@ def _options_of(domain: Domain, n_options: int) -> list[tuple[str, str]]:
 
 
 def _answers_in_words(trials: Trials) -> list[str]:
-    """How many answers each trial has, and of how many people where these are fewer."""
+    """State how many responses each trial has, and of how many people where these are fewer."""
     n_answers, n_people = trials.totals.sum(axis=1), _people_by_trial(trials)
     return [
         f"{int(n)} answers" + (f" of {people} people" if 0 < people < n else "")
@@ -165,7 +165,7 @@ def _answers_in_words(trials: Trials) -> list[str]:
 
 
 def _theory_scored(theory: str, score: TheoryScored, name: str) -> tuple[str, list[ClaimFact]]:
-    """How well a theory predicts an experiment, as a line and as facts."""
+    """State how well a theory predicts an experiment, as a line and as facts."""
     mean, error = score.left_out.scores.mean, score.error
     line = f"{theory}: score {rounded(mean)} nats per choice, squared_error {rounded(error)}"
     return line, [
@@ -175,7 +175,7 @@ def _theory_scored(theory: str, score: TheoryScored, name: str) -> tuple[str, li
 
 
 def _said_once(trials: Trials) -> list[str]:
-    """What the first part says of an experiment's answers as a whole."""
+    """State what is true of an experiment's responses as a whole, for the first part."""
     best = rounded(_best_of_shares(trials))
     lines = [
         f"a prediction of exactly these shares, the same for every participant, would score {best}"
@@ -191,7 +191,7 @@ def _said_once(trials: Trials) -> list[str]:
 def _facts_of_row(
     domain: Domain, name: str, row: int, cells: Mapping[str, NDArray[np.float64]]
 ) -> list[ClaimFact]:
-    """What each number in a row of a table is a number of."""
+    """Return the fact behind each number in a row of a table."""
     scale = shown_scale(domain)
     if scale is not None:
         return [
@@ -285,12 +285,12 @@ def people_exhibit(
     scores: Mapping[str, Mapping[str, TheoryScored]],
     digest: Digest,
 ) -> Exhibit | None:
-    """How people differ: agreement, consistency, whom each theory predicts best, and what order does.
+    """Show how people differ: agreement, consistency, the theory that predicts each best, and effects of order.
 
     Args:
-        trials: By experiment.
-        scores: By theory's name, then by experiment.
-        digest: Of the record of the newest answers.
+        trials: Responses by experiment.
+        scores: Scores by theory's name, then by experiment.
+        digest: Digest of the record of the newest answers.
 
     Returns:
         None where people cannot be told apart.
@@ -334,7 +334,7 @@ def agreement_with_majority(trials: Trials) -> dict[str, float]:
 
 
 def consistency_of_repetitions(trials: Trials) -> dict[str, float]:
-    """How often two answers of a person to the same trial are equal; empty where nothing was repeated."""
+    """Compute how often two responses of a person to the same trial are equal; empty where nothing was repeated."""
     n_pairs = n_equal = 0.0
     for _, counts in trials.counts_of_some():
         total = counts.sum(axis=-1)
@@ -344,7 +344,7 @@ def consistency_of_repetitions(trials: Trials) -> dict[str, float]:
 
 
 def _predicted_best_by(scores: Mapping[str, TheoryScored]) -> dict[str, int]:
-    """How many people each theory predicts best of all."""
+    """Count the people whom each theory predicts best of all."""
     names = list(scores)
     if len(names) < 2:
         return {}
@@ -377,7 +377,7 @@ def order_effects(trials: Trials) -> dict[str, float]:
 
 
 def likeness_to_last_choice(domain: Domain, trials: Trials) -> dict[str, float]:
-    """How often people take the option that is more like the one that they chose just before.
+    """Compute how often people take the option that is more like the one that they chose just before.
 
     Likeness is the number of equal entries in the arrays that describe options. What chance gives is found by letting
     each person's answers follow one another in random orders; without repetition of content both shares are equal.
@@ -457,7 +457,7 @@ def standing_exhibit(
 
 
 def study_exhibit(question: str, domain: Domain, space: Mapping[str, Any]) -> Exhibit:
-    """What the study asks, and its trials."""
+    """Show the study's question and its trials."""
     value = {"question": question, "kind of choice": domain.name}
     value |= {f"space: {name}": str(item) for name, item in sorted(space.items())}
     return Exhibit("the study", value, place=0)

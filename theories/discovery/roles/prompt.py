@@ -15,7 +15,7 @@ _INSERT = re.compile(r"\{\{(\w+)\}\}")
 
 @dataclass(frozen=True)
 class RolePrompt:
-    """What a role is told, the same for every question."""
+    """Instructions of a role, the same for every question."""
 
     name: str
     text: str

@@ -25,10 +25,10 @@ from lakatos.traces.digest import Digest, digest_bytes
 
 T = TypeVar("T", bound=BaseModel)
 FENCE_TOKENS = 48
-"""Around each piece of data."""
+"""Tokens around each piece of data."""
 LEFT_OUT = "Not shown, as your context is too short for it:"
 CONTEXT_TOKENS = 32_768
-"""Where neither study nor server says how long a context is."""
+"""Length of a context where neither the study nor the server states it."""
 
 
 @dataclass(frozen=True)
@@ -36,23 +36,23 @@ class RoleQuestion(Generic[T]):
     """One thing asked of one role."""
 
     role: str
-    """By which the study says which model is asked."""
+    """Role by which the study names the model."""
     prompt: RolePrompt
     subject: str
-    """What it is about, different from other questions of its prompt in the same stage."""
+    """Subject, different from other questions of its prompt in the same stage."""
     task: str
-    """What to do now, in a sentence or two."""
+    """Task to do now, in a sentence or two."""
     exhibits: tuple[Exhibit, ...]
     """The most important first."""
     answer: type[T]
     inputs: tuple[Digest, ...]
     """Records from which the exhibits were made."""
     sample: int = 0
-    """Which of several answers to the same question."""
+    """Number of the answer among several to the same question."""
     tools: bool = False
     """Whether tools may be called first, where the study names some."""
     last: tuple[Exhibit, ...] = ()
-    """What finds room before all other exhibits and is shown after them, so that what questions share comes first."""
+    """Exhibits that find room before all others and are shown after them, so that what questions share comes first."""
 
 
 def request_of(
@@ -68,10 +68,10 @@ def request_of(
 
     Args:
         question: What is asked.
-        rules: For which room is kept; see `pinned_request`.
+        rules: Rules for which room is kept; see `pinned_request`.
         sampling: Its ``max_tokens`` are kept free for the answer.
         secret: Known to the run only; see `language_models.context.assemble`.
-        context_tokens: Of the model.
+        context_tokens: Tokens of the context of the model.
         found: What tools returned: the most important to find room, shown last.
 
     Raises:
@@ -100,14 +100,14 @@ def context_of(
     share: float = 1.0,
     last: Sequence[Exhibit] = (),
 ) -> tuple[RoleContext, tuple[Exhibit, ...]]:
-    """What a question shows, before anything is said, and the exhibits that found room.
+    """Return what a question shows, before anything is said, and the exhibits that found room.
 
     Args:
         question: What is asked.
         prompt: The question's own, or more; after the data, which other roles read as well.
         rules, sampling, context_tokens: As of `request_of`.
         offers: Tools that go with it.
-        share: Of the room that may be used.
+        share: Share of the room that may be used.
         last: Exhibits that find room before the question's own, and are shown after the prompt.
 
     Raises:

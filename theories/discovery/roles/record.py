@@ -1,4 +1,4 @@
-"""What the trace keeps about roles that language models took: what they said, what was believed, what became of it."""
+"""Records of roles that language models took: what they stated, what was believed, what became of it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class ModelChoice(FrozenPart):
     role: str
     model: str
     version: str
-    """Of what answered last under this name; before that, the version that the study declares."""
+    """Version that answered last under this name; before that, the version that the study declares."""
 
     @model_validator(mode="before")
     @classmethod
@@ -121,13 +121,13 @@ class CheckedStatement(Record):
     kind: Literal["checked_statement"] = "checked_statement"
     version: Literal[1] = 1
     text: str
-    """In the role's own words, which nothing checks."""
+    """The statement in the role's own words, which nothing checks."""
     cites: tuple[str, ...]
-    """As written."""
+    """Records that it cites, as the role wrote them."""
     supported: bool
     """Whether it has typed claims and all of them came out when they were computed from the cited records."""
     problems: tuple[str, ...]
-    """What the records do not bear out."""
+    """Parts that the records do not support."""
     told: str = ""
     """Its claims in the laboratory's words, if they came out: this is passed on as supported, never the text."""
     computed: bool | None = None
@@ -135,7 +135,7 @@ class CheckedStatement(Record):
 
     @property
     def outcome(self) -> Literal["supported", "not borne out", "not checked"]:
-        """What it is called wherever it is shown."""
+        """Name of the outcome wherever it is shown."""
         if self.problems:
             return "not borne out"
         return "supported" if self.supported and self.computed else "not checked"
@@ -202,7 +202,7 @@ class DraftsScreened(Record):
     scores: tuple[float | None, ...]
     """Nats per choice with each draft's declared population; None for a draft that cannot be run."""
     reasons: tuple[str, ...]
-    """Why a draft cannot be run."""
+    """Reason why a draft cannot be run, for each draft; empty if it can."""
     fitted: tuple[int, ...]
     """Places of the drafts that are fitted."""
 
@@ -306,4 +306,4 @@ ROLE_RECORDS: RecordTypes = {
         ModelChanged,
     )
 }
-"""For the table of a trace's types."""
+"""Records of roles, for the table of a trace's types."""

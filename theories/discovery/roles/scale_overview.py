@@ -46,11 +46,11 @@ def people_on_scale(
     """Quantiles of participants' responses by condition; the same in every cycle.
 
     Args:
-        domain: Of the trials; with a `shown_scale`.
-        trials: Of one experiment.
-        digest: Of the record of the responses.
-        name: Of the experiment.
-        place: Of the experiment among those of the study, from 1 on.
+        domain: Domain of the trials; with a `shown_scale`.
+        trials: Trials of one experiment.
+        digest: Digest of the record of the responses.
+        name: Name of the experiment.
+        place: Place of the experiment among those of the study, from 1 on.
     """
     value = _by_condition(domain, trials, trials.totals, MOST_CONDITIONS)
     facts = tuple(replace(fact, of=PEOPLE, experiment=name) for fact in facts_in(value))
@@ -63,11 +63,11 @@ def theories_on_scale(
     """The same of what theories with learned populations predict of an experiment.
 
     Args:
-        domain: Of the trials; with a `shown_scale`.
-        trials: Of one experiment.
-        digest: Of the record of the responses.
+        domain: Domain of the trials; with a `shown_scale`.
+        trials: Trials of one experiment.
+        digest: Digest of the record of the responses.
         predicted: ``(n_trials, n_outcomes)`` shares, by the theory's name.
-        name: Of the experiment.
+        name: Name of the experiment.
     """
     n = trials.totals.sum(axis=1)[:, None]
     value = {
@@ -99,7 +99,7 @@ def average_text(scale: AnswerScale, shares: Floats) -> str:
 
 
 def average_words(scale: AnswerScale) -> str:
-    """What the numbers of `average_text` are."""
+    """Explain the numbers of `average_text`."""
     return (
         "share right and median time (s)"
         if scale.kind == "timed"
@@ -108,7 +108,7 @@ def average_words(scale: AnswerScale) -> str:
 
 
 def _by_condition(domain: Domain, trials: Trials, counts: Floats, most: int) -> dict[str, Any]:
-    """What ``(n_trials, n_outcomes)`` numbers of responses are like, on all trials and on those that are alike."""
+    """Summarise ``(n_trials, n_outcomes)`` numbers of responses, on all trials and on those that are alike."""
     scale = scale_of(domain)
     assert scale is not None
     found = {"all trials": _summary(scale, counts.sum(axis=0), whole=True)}
@@ -141,7 +141,7 @@ def _conditions(domain: Domain, stimuli: Stimuli) -> Iterator[tuple[str, NDArray
 
 
 def _summary(scale: AnswerScale, counts: Floats, *, whole: bool = False) -> dict[str, Any]:
-    """What ``(n_outcomes,)`` numbers of responses are like; with ``whole``, by part of the times or of the range."""
+    """Summarise ``(n_outcomes,)`` numbers of responses; with ``whole``, by part of the times or of the range."""
     found: dict[str, Any] = {"responses": round(float(counts.sum()))}
     found |= on_average(scale, counts / max(counts.sum(), 1e-300))
     if scale.kind == "timed":

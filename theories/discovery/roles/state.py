@@ -1,4 +1,4 @@
-"""What language models said and wrote in a run: a fold over the records of their roles."""
+"""Answers and texts of language models in a run: a fold over the records of their roles."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class RolesState:
     """Answers of language models in roles, and what became of them."""
 
     answered: Mapping[Digest, Recorded[RoleAnswered]] = field(default_factory=dict)
-    """By the digest of their record."""
+    """Answers by the digest of their record."""
     cases: tuple[Recorded[CaseRead], ...] = ()
     """Case files that were read."""
     audited: tuple[Recorded[ClaimAudited], ...] = ()
@@ -34,9 +34,9 @@ class RolesState:
     screened: tuple[Recorded[DraftsScreened], ...] = ()
     """Drafts that were sent together, before any fit."""
     analyses: tuple[Recorded[AnalysisMade], ...] = ()
-    """Of people's answers, by code that language models wrote."""
+    """Analyses of people's responses, by code that language models wrote."""
     investigated: tuple[Recorded[MatterInvestigated], ...] = ()
-    """What was looked into with the laboratory's tools."""
+    """Matters that were investigated with the laboratory's tools."""
 
 
 RULES: Final[StateRules] = {
@@ -48,4 +48,4 @@ RULES: Final[StateRules] = {
     AnalysisMade: keep_all("analyses"),
     MatterInvestigated: keep_all("investigated"),
 }
-"""What each record changes."""
+"""Rules of how each record changes the state."""

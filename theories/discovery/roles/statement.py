@@ -1,4 +1,4 @@
-"""What a role says of records: typed claims are computed, rules are obeyed, and all else is called not checked."""
+"""Statements of a role about records: typed claims are computed, rules are obeyed, and the rest is not checked."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def checked(
 def contradictions(
     text: str, cites: Sequence[str], rules: Sequence[PinnedRule], records: Mapping[str, Any]
 ) -> tuple[str, ...]:
-    """What in words contradicts the records cited, or a rule; words that nothing contradicts are not checked by that.
+    """Find words that contradict the records cited, or a rule; other words are not thereby checked.
 
     Args:
         text: Every number in it must stand somewhere in the records, which says nothing about what it is a number of.
@@ -65,7 +65,7 @@ def conjecture(text: str, rules: Sequence[PinnedRule]) -> str:
 
 
 def _forbidden(text: str, rules: Sequence[PinnedRule]) -> list[str]:
-    """What the rules forbid to say, support by records aside: words are not held against records."""
+    """Find what the rules forbid to state, support by records aside: words are not compared with records."""
     free = [
         rule.model_copy(
             update={"checks": tuple(c for c in rule.checks if not isinstance(c, SupportNeeded))}

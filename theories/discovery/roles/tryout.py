@@ -1,4 +1,4 @@
-"""What becomes of a theory that a reviser wrote: checked like every other submission, fitted, scored."""
+"""Trial of a theory that a reviser wrote: checked like every other submission, fitted, scored."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class TriedProgram:
     """The outcome for one program."""
 
     program: TheoryProgram
-    """As written."""
+    """The program as it was written."""
     outcome: Literal["submitted", "refused", "duplicate"]
     name: str = ""
     reason: str = ""
@@ -70,7 +70,7 @@ def try_program(
         program: As `program_of` gives it.
         check: `Laboratory.check`.
         evaluate: `Laboratory.evaluate_program` on the answers so far.
-        advocate: Whose criterion compares candidates.
+        advocate: Advocate whose criterion compares candidates.
         known: Sources that are there already.
     """
     if program.digest in known:

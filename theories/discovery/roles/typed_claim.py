@@ -30,9 +30,9 @@ RECORD_UNITS: Final = ("none", "share", "percent")
 """Units in which a number of any other record may be stated, which itself has none."""
 PEOPLE: Final = "people"
 COARSEST: Final = 0.05
-"""Of a number, the most that rounding may take from it or add to it; whoever says 1 for 0.6 says something else."""
+"""Largest relative change of a number by rounding; a coarser claim states another number, such as 1 for 0.6."""
 COARSEST_SHARE: Final = 0.02
-"""Likewise of shares and their differences, whatever their size."""
+"""Largest change of a share, or of a difference of shares, by rounding, whatever its size."""
 
 
 @dataclass(frozen=True)
@@ -47,13 +47,13 @@ class ClaimFact:
     """The other theory, for a number that two theories have together."""
     experiment: str = ""
     trial: int = 0
-    """From 1 on; 0 for a number that belongs to no single trial."""
+    """Number of the trial, counted from 1; 0 for a number that belongs to no single trial."""
     option: str = ""
     """Its place, as `option_name.option_names` names it."""
     label: str = ""
-    """What people read of the option."""
+    """Label of the option that people read."""
     decimals: int | None = None
-    """With which it is shown; None for three significant digits."""
+    """Decimals with which the number is shown; None for three significant digits."""
 
     @property
     def is_whole(self) -> bool:
@@ -79,7 +79,7 @@ def facts_in(value: Any, path: str = "") -> Iterator[ClaimFact]:
 
 
 def claim_problem(claim: TypedClaim, facts: Sequence[ClaimFact]) -> str:
-    """Why the cited records do not bear a claim out; empty if they do.
+    """Explain why the cited records do not support a claim; empty if they do.
 
     Args:
         claim: What is claimed.
@@ -92,7 +92,7 @@ def claim_problem(claim: TypedClaim, facts: Sequence[ClaimFact]) -> str:
 
 
 def _form_problem(claim: TypedClaim) -> str:
-    """Why a claim could not be true of any records; empty if it could."""
+    """Explain why no records could support a claim; empty if some could."""
     allowed = UNITS.get(claim.quantity, RECORD_UNITS)
     is_difference = claim.direction != "is"
     if claim.unit not in allowed:
@@ -107,12 +107,12 @@ def _form_problem(claim: TypedClaim) -> str:
 
 
 def _value_problem(claim: TypedClaim, exact: Sequence[float], digits: int) -> str:
-    """Why a claim's number is not what the records show; empty if it is.
+    """Explain why a claim's number is not what the records show; empty if it is.
 
     Args:
         claim: What is claimed.
         exact: What the records show, in one way or another.
-        digits: With so many decimals.
+        digits: Number of decimals.
     """
     scale = 100.0 if claim.unit == "percent" else 1.0
     sign = -1.0 if claim.direction == "below" else 1.0
@@ -192,7 +192,7 @@ def _belongs(of: str, experiment: str, fact: ClaimFact) -> bool:
 
 
 def _likeness(claim: TypedClaim, of: str, against: str, fact: ClaimFact) -> int:
-    """How much a fact is what a claim is about: the quantity most, then of what it is, then where."""
+    """Measure how near a fact is to a claim's topic: the quantity counts most, then of what it is, then where."""
     return (
         8 * (claim.quantity == fact.quantity)
         + 4 * (_plain(of) == _plain(fact.of))

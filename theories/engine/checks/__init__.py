@@ -1,1 +1,1 @@
-"""What a program must prove before it enters as a theory, and what it is called then."""
+"""Examination that a program must pass before it enters as a theory, and its name then."""

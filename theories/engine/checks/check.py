@@ -1,4 +1,4 @@
-"""What a program must prove before it enters as a theory, and a report of it that people and advocates can read.
+"""Examination that a program must pass before it enters as a theory, with a report for people and advocates.
 
 Everything is tried in the sandbox: at corners, extremes, the middle and random points of the declared ranges, on the
 domain's probes and, where given, on trials of the study's own space. A theory that learns is asked along sequences of
@@ -38,11 +38,11 @@ def check_theory(
     Args:
         program: The text.
         domain: Gives the probes.
-        sandbox: Where it runs.
+        sandbox: Sandbox in which it runs.
         probes: Instead of the domain's own, for a theory of some of its trials only.
         candidates: The study's own trials, tried as well; each alone and at all points the first 40, a schedule whole.
         n_people: As many are asked together in an experiment of the study.
-        seed: Of random points, orders and simulated choices; the same seed asks the same.
+        seed: Seed of random points, orders and simulated choices; the same seed asks the same.
         steps: Instead of all of them.
 
     Returns:
@@ -82,7 +82,7 @@ def check_theory(
 
 
 def _dependences(theory: Theory) -> list[TheoryCheck]:
-    """What the theory declares of people whose numbers differ by what is known of them; nothing where it declares none.
+    """Check the dependences of parameters on attributes that the theory declares; empty where it declares none.
 
     Its priors are proper, or it would not have been read; that predictions depend on the parameters is tried like that
     of all others.

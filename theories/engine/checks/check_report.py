@@ -1,4 +1,4 @@
-"""What an examination found: one line for each step, and the whole of them."""
+"""Report of an examination: one line for each step, and the whole of them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class TheoryCheck:
     value: float | None
     """The number measured; None where nothing could be."""
     limit: float | None
-    """What ``value`` is held against; None where it only informs."""
+    """Limit with which ``value`` is compared; None where it only informs."""
     sentence: str
     """The result in words; of a failure also where it lies and what to do."""
     required: bool = True

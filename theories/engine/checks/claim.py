@@ -44,7 +44,7 @@ TOLERANCE = 1e-7
 LEAST = 1e-3
 """A theory that depends on something changes some probability by at least this."""
 N_ROUNDS = 2
-"""How often the domain's probes are drawn, and varied."""
+"""Number of times that the domain's probes are drawn, and varied."""
 N_RANDOM = 64
 """Random points of the declared ranges, besides extremes and corners."""
 
@@ -66,10 +66,10 @@ def check_claim(
     Args:
         theory: Its source states the predictions.
         domain: Gives probes and their variations.
-        sandbox: Where the code runs.
+        sandbox: Sandbox in which the code runs.
         predictions: Instead of those in the source.
         candidates: Trials of the study's own space, varied as well.
-        seed: Of points and variations; the same seed tries the same.
+        seed: Seed of points and variations; the same seed tries the same.
 
     Raises:
         TheorySourceError: A prediction is about what this domain cannot vary, or about a parameter that is not there.
@@ -98,7 +98,7 @@ def check_claim(
 
 
 def variations(domain: Domain) -> dict[str, str]:
-    """What can be varied in a domain, by name, in words."""
+    """Return what can be varied in a domain, by name, in words."""
     rng = np.random.default_rng(0)
     return {name: offer.meaning for name, offer in _offers(domain, domain.probes(rng), rng).items()}
 
@@ -166,7 +166,7 @@ def _offers(
 def _past_offers(
     domain: Domain, stimuli: Sequence[Stimuli], rng: np.random.Generator
 ) -> dict[str, _VariationOffer]:
-    """What was done at the trial before: which option was chosen, unrewarded, and whether the second was rewarded."""
+    """Offer variations of the trial before: the chosen option, unrewarded, and whether the second was rewarded."""
     choice: list[_TrialContrast] = []
     reward: list[_TrialContrast] = []
     first, second = (f"after choosing {label}" for label in domain.options[:2])
@@ -407,7 +407,7 @@ def _contradiction(words: str, found: str) -> str:
 def _beyond(
     prediction: ClaimPrediction, contrast: _TrialContrast, points: Mapping[str, Array]
 ) -> Any:
-    """Which pairs, perhaps of which draws, the prediction is about."""
+    """Mark the pairs, perhaps of each draw, that the prediction is about."""
     if prediction.beyond == "":
         return True
     if contrast.size is None:
@@ -432,7 +432,7 @@ def _deterministic(
     stimuli: Sequence[Stimuli],
     points: Mapping[str, Array],
 ) -> TriedPrediction:
-    """Whether every choice is sure, or between options that are all alike likely, once nobody lapses."""
+    """Test whether every choice is sure, or between options that are all equally likely, once nobody lapses."""
     sober = dict(points)
     if LAPSE in sober:
         sober[LAPSE] = np.zeros_like(sober[LAPSE])

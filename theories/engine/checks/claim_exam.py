@@ -47,7 +47,7 @@ NO_CLAUSE = Wording("nothing further")
 def acted_and_stated(
     trial: TestedTheory, acting: TheoryAsker, stating: TheoryAsker, points: Mapping[str, Array]
 ) -> Iterator[tuple[NDArray[np.int64], Array]]:
-    """For each sheet simulated choices, and the probabilities of every option that another process states for them."""
+    """Yield simulated choices of each sheet, with every option's probability as another process computes it."""
     if trial.walks:
         for sheet in trial.sheets:
             did = simulate(
@@ -61,7 +61,7 @@ def acted_and_stated(
 
 
 def choice_test(observed: Array, probability: Array, n_groups: int = 10) -> tuple[float, int, int]:
-    """Whether events occur as often as their stated probabilities say.
+    """Test whether events occur as often as their stated probabilities require.
 
     Events are grouped by probability; in each group the surplus over what is expected is squared and divided by its
     variance, and the sum is held against the chi-square distribution. Each event may depend on those before it, as
@@ -70,7 +70,7 @@ def choice_test(observed: Array, probability: Array, n_groups: int = 10) -> tupl
     Args:
         observed: ``(n_events,)`` 1 where the event occurred, else 0.
         probability: ``(n_events,)`` stated before it.
-        n_groups: At most; groups whose count has a variance below 5 join the next.
+        n_groups: Most groups; groups whose count has a variance below 5 join the next.
 
     Returns:
         The p-value, the number of groups, and how many events contradict a probability of 0 or 1.
@@ -113,7 +113,7 @@ def _claim(trial: TestedTheory) -> list[TheoryCheck]:
 
 
 def _clauses(trial: TestedTheory) -> list[TheoryCheck]:
-    """What the account says at the learned numbers, clause by clause, tried on the code.
+    """Check the clauses of the account at the estimated parameters, one by one, on the code.
 
     One that no trial here can test is noted and refuses nothing.
     """
@@ -128,7 +128,7 @@ def _clauses(trial: TestedTheory) -> list[TheoryCheck]:
 
 
 def _foreign_clauses(theory: Theory, domain: Domain) -> str:
-    """What is wrong with the clauses of a theory that says that the grammar composed it; empty if nothing is."""
+    """Explain what is wrong with the clauses of a theory that declares a composition; empty if nothing is."""
     if theory.composition is None:
         return ""
     try:
@@ -216,10 +216,10 @@ def _with_and_without(
 
     Args:
         trial: What is asked.
-        theory: Of which it is asked: the one on trial, or the same without parts that turn choices round.
-        people: With all parameters of the theory on trial.
+        theory: Theory that is examined: the one on trial, or the same without parts that turn choices round.
+        people: People with all parameters of the theory on trial.
         tried: Clauses.
-        priors: Of the theory on trial.
+        priors: Priors of the theory on trial.
 
     Returns:
         For each sheet ``(1 + n_clauses, n_people, n_rows, n_options)`` probabilities.
@@ -243,7 +243,7 @@ def _straight(trial: TestedTheory) -> Theory:
 
 
 def _asked(trial: TestedTheory, sheet: TrialSheet) -> AskedTrials:
-    """What clauses may speak of, for each row of a sheet."""
+    """Collect for each row of a sheet what clauses may be about."""
     features = trial.domain.features(sheet.stimuli)
     if not trial.walks:
         return AskedTrials(features, np.full(len(sheet.stimuli), -1))

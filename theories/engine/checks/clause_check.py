@@ -140,7 +140,7 @@ def try_clause(
             the people on the clause's side.
         asked: The same sets of trials.
         straight: The same where no other clause turns choices round, by which directions are tried.
-        reversed_share: Of trials on which people take the other option by it; see `share_reversed`.
+        reversed_share: Share of trials on which people take the other option by it; see `share_reversed`.
     """
     size = max(float(np.abs(change).max(initial=0.0)) for change in changes)
     typical = float(np.mean([np.abs(change).mean() for change in changes]))
@@ -177,7 +177,7 @@ def _favoured(feature: str) -> str:
 def _lean(
     clause: StatedClause, changes: Sequence[Array], asked: Sequence[AskedTrials]
 ) -> float | None:
-    """How far changes of the last option follow what the clause names; None where no trial here can show it."""
+    """Measure how far changes of the last option follow what the clause names; None where no trial here can show it."""
     total = 0.0
     for change, rows in zip(changes, asked, strict=True):
         if clause.wording.feature == "last_choice":

@@ -1,4 +1,4 @@
-"""How simple a theory is, whether it can be read, and which texts are one theory.
+"""Simplicity of a theory, whether it can be read, and which texts are one theory.
 
 Of theories that predict alike the simplest leads, and simple means a short code: every name, number and operation that
 its predictions depend on counts one, and so does every parameter, and whatever is known of people and moves one. An
@@ -40,7 +40,7 @@ KINDS = {
     "amounts": "an amount",
     "delays_days": "a delay",
 }
-"""What the arrays of trials hold; others may hold anything."""
+"""Kinds of quantities in the arrays of trials; others may hold anything."""
 PLACES = frozenset({"arange", "argmax", "argmin", "argsort"})
 KEEPING = frozenset(
     {
@@ -90,7 +90,7 @@ def code_length(source: str) -> int:
 
 
 def why_unreadable(theory: Theory) -> str:
-    """Why a theory predicts and explains nothing that a person could follow; empty if it can be read.
+    """Explain why a theory predicts but explains nothing that a person could follow; empty if it can be read.
 
     What a grammar composes is made of published mechanisms and can be read. Others must not nest conditions more deeply
     than `MOST_NESTED`, nor add or compare quantities of different kinds.
@@ -111,7 +111,7 @@ def why_unreadable(theory: Theory) -> str:
 
 
 def decision_rank(source: str) -> int:
-    """How deeply conditions are nested in what a theory predicts and remembers; see `MOST_NESTED`."""
+    """Compute how deeply conditions are nested in what a theory predicts and remembers; see `MOST_NESTED`."""
     return _rank_of(_Code(source))
 
 
@@ -147,7 +147,7 @@ class _Code:
 
     @cached_property
     def live(self) -> dict[str, list[ast.stmt]]:
-        """By function, for those that are called: statements that the result depends on, in order."""
+        """For each function that is called, its statements that the result depends on, in order."""
         found: dict[str, list[ast.stmt]] = {}
         wanted = [name for name in ENTRIES if name in self.functions]
         while wanted:
@@ -309,7 +309,7 @@ def _called(node: ast.Call) -> str:
 
 
 class _Quantities:
-    """What kind of quantity each variable of a function holds, as far as its text tells."""
+    """Kind of quantity that each variable of a function holds, as far as its text shows."""
 
     def __init__(self, code: _Code) -> None:
         self.code = code

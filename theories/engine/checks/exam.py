@@ -40,7 +40,7 @@ TOLERANCE = 1e-6
 DEAD = 1e-9
 """A parameter that changes no probability by more than this does nothing."""
 FALSE_ALARM_RATE = 1e-6
-"""How often the test of simulated choices refuses a faultless theory."""
+"""Probability with which the test of simulated choices refuses a faultless theory."""
 N_DRAWS = 64
 """Draws that are asked about at the study's size."""
 N_GROUPS = 2
@@ -128,7 +128,7 @@ def _separate_units(trial: TestedTheory) -> list[TheoryCheck]:
 
 
 def _study_size(trial: TestedTheory) -> list[TheoryCheck]:
-    """As many people and trials as the study has: twice in one process, and some of them alone in another."""
+    """Check as many people and trials as the study has: twice in one process, and some of them alone in another."""
     sheet = trial.at_study_size
     if sheet is None:
         return []
@@ -169,7 +169,7 @@ def _study_size(trial: TestedTheory) -> list[TheoryCheck]:
 
 
 def _table(trial: TestedTheory) -> list[TheoryCheck]:
-    """Whether the source holds a table, and whether answers hang on the last digits of a trial as a table's do."""
+    """Check that the source holds no table and that answers do not depend on a trial's last digits as a table's do."""
     checks = [_size_check(table_size(trial.theory.program.source))]
     domain, stimuli = trial.domain, trial.candidates
     if stimuli is not None and not trial.walks and isinstance(domain, HasMeasures):
@@ -194,7 +194,7 @@ def _not_measured(least: int) -> TheoryCheck:
 
 
 def _size_check(size: int) -> TheoryCheck:
-    """Whether a source holds few enough numbers."""
+    """Check that a source holds few enough numbers."""
     text = f"its functions hold {size} numbers."
     if size <= MOST_NUMBERS:
         return TheoryCheck("table", True, size, MOST_NUMBERS, text, error="")
@@ -206,7 +206,7 @@ def _size_check(size: int) -> TheoryCheck:
 
 
 def _memorised_check(found: UnexplainedPredictions) -> TheoryCheck:
-    """Whether learners that see some of the predictions find most of the others."""
+    """Check that learners that see some of the predictions find most of the others."""
     text = (
         f"of its predictions for {found.n_trials} trials, learners that saw some of them miss {found.share:.0%} "
         f"of the variance of the others (root mean square {found.error:.2f})."
@@ -235,7 +235,7 @@ def _jumping(trial: TestedTheory, domain: HasMeasures, stimuli: Stimuli) -> NDAr
 
 
 def _digits_check(domain: Domain, stimuli: Stimuli, jumping: NDArray[np.intp]) -> TheoryCheck:
-    """Whether few enough rows jump when their last digits change."""
+    """Check that few enough rows jump when their last digits change."""
     limit = MOST_JUMPS * len(stimuli)
     words = f"the prediction for {len(jumping)} of {len(stimuli)} trials of the study changes with their last digits"
     if len(jumping):
@@ -284,7 +284,7 @@ def _order(trial: TestedTheory) -> list[TheoryCheck]:
 
 
 def _memory(trial: TestedTheory) -> TheoryCheck:
-    """Whether what was answered before changes anything; a theory without ``learn`` has nothing to change it with."""
+    """Check whether earlier responses change anything; in a theory without ``learn`` nothing could."""
     if not trial.theory.learns:
         return TheoryCheck(
             "order", True, 0.0, None, "it has no `learn`, and sees one step at a time."
@@ -398,7 +398,7 @@ def _cost(trial: TestedTheory) -> list[TheoryCheck]:
 
 
 def _sensitivity(trial: TestedTheory) -> list[TheoryCheck]:
-    """Which parameters change nothing anywhere, and which rows nothing changes."""
+    """Check for parameters that change nothing anywhere, and for rows that nothing changes."""
     priors = trial.theory.priors
     if not priors:
         return [TheoryCheck("parameters", True, 0.0, None, "it declares no parameters.")]
@@ -448,7 +448,7 @@ def _sensitivity(trial: TestedTheory) -> list[TheoryCheck]:
 ExamStep = Callable[[TestedTheory], list[TheoryCheck]]
 """A part of the exam."""
 NEEDED: tuple[ExamStep, ...] = (_same_answers, _order)
-"""What a theory must prove to be asked anything; the sandbox refuses predictions that are no probabilities."""
+"""Steps that a theory must pass before it is used at all; the sandbox refuses predictions that are no probabilities."""
 EVERYTHING: tuple[ExamStep, ...] = (
     _probabilities,
     _same_answers,
@@ -462,7 +462,7 @@ EVERYTHING: tuple[ExamStep, ...] = (
     _claim,
     _clauses,
 )
-"""What it must prove to enter."""
+"""Steps that it must pass to enter."""
 CHEAT_STEPS: tuple[ExamStep, ...] = (_study_size, _table)
 """Those of them that look for cheats."""
 

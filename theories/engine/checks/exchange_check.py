@@ -41,9 +41,9 @@ class PartExchange:
     """A part of a theory, and what the theory is without it."""
 
     clauses: tuple[StatedClause, ...]
-    """What the part says without a number."""
+    """Clauses that the part states without a number."""
     others: tuple[tuple[str, Composition], ...]
-    """What people do instead, as a clause that is empty where the part is left out; the plainest first."""
+    """Behaviour of people instead, as a clause that is empty where the part is left out; the plainest first."""
 
 
 def exchanges(theory: Theory, grammar: Grammar) -> Iterator[PartExchange]:
@@ -130,11 +130,11 @@ def try_exchanges(
     """Ask the same people with and without each part that says something without a number.
 
     Args:
-        theory: With the people that it learned; nothing is tried of one that the grammar did not compose.
-        grammar: Of the domain.
-        domain: Of the trials.
-        sandbox: In which theories run.
-        trials: That were asked; people who learn go through answers drawn at random.
+        theory: Theory with the people that it learned; nothing is tried of one that the grammar did not compose.
+        grammar: Grammar of the domain.
+        domain: Domain of the trials.
+        sandbox: Sandbox in which theories run.
+        trials: Presented trials; people who learn go through answers drawn at random.
 
     Raises:
         TheoryError: A theory cannot be run on these trials.
@@ -159,9 +159,9 @@ def _first_change(
     people: Mapping[str, Array],
     whole: Sequence[Array],
 ) -> tuple[str, list[Array]]:
-    """What people do instead, in words and as ``(n_people, n_rows, n_options)`` probabilities.
+    """Return what people do instead, in words and as ``(n_people, n_rows, n_options)`` probabilities.
 
-    Of the first part in its place that changes anything, or of the last that was tried.
+    They are those with the first part in its place that changes anything, or with the last that was tried.
     """
     found = "", list(whole)
     for words, composition in exchange.others:
@@ -174,7 +174,7 @@ def _first_change(
 def _answers_of(
     composition: Composition, grammar: Grammar, trial: TestedTheory, people: Mapping[str, Array]
 ) -> list[Array]:
-    """What the same people do on the same trials by another composition; numbers that are new are as declared."""
+    """Predict the same people on the same trials by another composition; new parameters are as declared."""
     other = copy(trial)
     other.theory = read_program(TheoryProgram(grammar.write(composition), "grammar"))
     declared = other.theory.population(N_PEOPLE)
@@ -199,7 +199,7 @@ def _largest(changes: Sequence[Array]) -> float:
 def _tried(
     clause: StatedClause, other: str, whole: Sequence[Array], instead: Sequence[Array]
 ) -> TriedClause:
-    """What the exchange of a part for another one, told in words, shows about one of its clauses."""
+    """Test one clause of a part by the exchange of the part for another one, given in words."""
     changes = _changes(whole, instead)
     size = _largest(changes)
     typical = float(np.mean([np.abs(change).mean() for change in changes]))

@@ -1,4 +1,4 @@
-"""How many numbers a theory's source could hide: a table of responses is no rule, in whatever form it is written down.
+"""Count of numbers that a theory's source could hide: a table of responses is no rule, in whatever form it is written.
 
 A number of two digits is the unit. Counted are digits and texts, and what stands for numbers without being one: truth
 values, entries of long rows and of all rows together, long chains, statements that are alike or long, digits in names,
@@ -67,7 +67,7 @@ Row = list[ast.AST]
 
 
 def table_size(source: str) -> int:
-    """How many numbers of two digits could be hidden in what a source writes down outside its declarations."""
+    """Count the numbers of two digits that could be hidden in a source outside its declarations."""
     nodes = _nodes_that_count(source)
     looked_up = _looked_up(nodes)
     free = {id(item) for item in looked_up}
@@ -105,7 +105,7 @@ def _written_keys(nodes: Sequence[ast.AST]) -> set[str]:
 
 
 def _letters(nodes: Sequence[ast.AST], names: set[str], keys: set[str], comments: set[int]) -> int:
-    """What letters of names and comments could hide, where something makes numbers, or texts, of them."""
+    """Count what letters of names and comments could hide, where something makes numbers, or texts, of them."""
     reads_names = _reads_names(nodes, names)
     read: list[str] = []
     with_base = any(_name_called(item) == "int" and len(_row(item)) > 1 for item in nodes)
@@ -148,7 +148,7 @@ def _is_axis(node: ast.AST) -> bool:
 
 
 def _in_ranges(source: str) -> int:
-    """What the digits of ranges of parameters could hide beyond the two that a range needs."""
+    """Count what the digits of ranges of parameters could hide beyond the two that a range needs."""
     declared = (node for node in parse(source).body if _declared(node) == "PARAMETERS")
     numbers = (
         item for node in declared for item in ast.walk(node) if isinstance(item, ast.Constant)
@@ -183,7 +183,7 @@ def _declared(node: ast.stmt) -> str:
 
 
 def _names_of(node: ast.AST) -> Iterator[str]:
-    """What a node calls variables, functions, attributes and arguments."""
+    """Yield the names of variables, functions, attributes and arguments in a node."""
     for field in ("id", "name", "attr", "arg", "asname"):
         value = getattr(node, field, None)
         if isinstance(value, str):
@@ -205,7 +205,7 @@ def _looked_up(nodes: Sequence[ast.AST]) -> list[ast.Constant]:
 
 
 def _in_constant(node: ast.AST, keys: set[str], comments: set[int]) -> int:
-    """How many numbers of two digits a constant could hide by itself; 0 of anything else.
+    """Count the numbers of two digits that a constant could hide by itself; 0 for anything else.
 
     Digits of keys are counted with those of other names; of comments, which nothing reads, digits alone count.
     """
@@ -242,7 +242,7 @@ def _listed(nodes: Sequence[ast.AST]) -> dict[int, ast.AST]:
 
 
 def _row(node: ast.AST) -> Row:
-    """What stands side by side in a node."""
+    """Return what stands side by side in a node."""
     if isinstance(node, ast.List | ast.Tuple | ast.Set):
         return list(node.elts)
     if isinstance(node, ast.Dict):
@@ -282,7 +282,7 @@ def _chained(nodes: Sequence[ast.AST]) -> int:
 
 
 def _nameless(nodes: Sequence[ast.AST]) -> int:
-    """What could stand for numbers without any constant: operands, entries of rows, and statements that are alike."""
+    """Count what could stand for numbers without a constant: operands, entries of rows, statements that are alike."""
     size = 0
     for node in nodes:
         row = _row(node)
@@ -310,7 +310,7 @@ def _nameless(nodes: Sequence[ast.AST]) -> int:
 
 
 def _operands(node: ast.AST) -> list[ast.AST]:
-    """What a chain of operators combines, or the parts of a text with places; nothing for other nodes."""
+    """Return what a chain of operators combines, or the parts of a text with places; empty for other nodes."""
     if isinstance(node, ast.BinOp):
         return [node.left, node.right]
     if isinstance(node, ast.BoolOp | ast.JoinedStr):
@@ -351,7 +351,7 @@ def _words(node: ast.stmt) -> int:
 
 
 def _shape(node: ast.AST) -> str:
-    """What a statement is like, whatever its names and numbers are; statements inside it are left out."""
+    """Describe the form of a statement without its names and numbers; statements inside it are omitted."""
     found, rest = list[str](), [node]
     while rest:
         item = rest.pop()

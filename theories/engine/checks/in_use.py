@@ -39,12 +39,12 @@ def check_in_use(
 def unexplained_in_use(
     theory: Theory, domain: Domain, sandbox: Sandbox, trials: Sequence[Trials], stimuli: Stimuli
 ) -> UnexplainedPredictions | None:
-    """How much learners miss of predictions at the parameters that responses select from a learned population.
+    """Measure how much learners miss of predictions at the parameters that responses select from a population.
 
     Args:
-        theory: With the population that ``trials`` taught.
-        domain: Of the trials.
-        sandbox: Where it runs.
+        theory: Theory with the population that ``trials`` taught.
+        domain: Domain of the trials.
+        sandbox: Sandbox in which it runs.
         trials: All open responses.
         stimuli: The study's own trials, on which predictions are measured.
 

@@ -1,4 +1,4 @@
-"""How much of a theory's predictions no learner finds that saw half of them: little of a rule, most of a table.
+"""Share of a theory's predictions that no learner finds that saw half of them: little of a rule, most of a table.
 
 Two learners that know no psychology see the trials and the domain's properties of them, as generic learners do, and the
 theory's predictions for half of the trials; they predict the other half. What they miss is a share of the variance of
@@ -63,10 +63,10 @@ DECAYS = (0.2, 0.6)
 
 @dataclass(frozen=True)
 class UnexplainedPredictions:
-    """What learners that saw some of a theory's predictions miss of the others."""
+    """Part of a theory's predictions that learners miss which saw the others."""
 
     share: float
-    """Of the variance of the predictions; 0 where they hardly differ."""
+    """Unexplained share of the variance of the predictions; 0 where they hardly differ."""
     error: float
     """Root mean square, in probability."""
     n_trials: int
@@ -80,7 +80,7 @@ class UnexplainedPredictions:
 
 @dataclass(frozen=True)
 class StudyPredictions:
-    """What a theory predicts for the trials of its study, and what learners may know of these."""
+    """Predictions of a theory for the trials of its study, and what learners may know of these."""
 
     columns: Array
     """``(n_rows, n_options, n_columns)``; see `trial_columns`."""
@@ -107,7 +107,7 @@ def distinct_trials(domain: Domain, stimuli: Iterable[Stimuli]) -> int:
 def unexplained_predictions(
     trial: TestedTheory, points: Mapping[str, Array] | None = None
 ) -> UnexplainedPredictions | None:
-    """How much learners miss of a theory's predictions on the trials of its study; None where there are too few.
+    """Measure how much learners miss of a theory's predictions on its study; None where there are too few trials.
 
     Args:
         trial: The theory and the trials.
@@ -133,7 +133,7 @@ def points_in_use(population: Mapping[str, Array], log_p: Array) -> dict[str, Ar
 def predictions_of_study(
     trial: TestedTheory, points: Mapping[str, Array] | None = None
 ) -> StudyPredictions | None:
-    """What a theory predicts for up to `MOST_ROWS` rows of its study; see `unexplained_predictions`."""
+    """Collect a theory's predictions for up to `MOST_ROWS` rows of its study; see `unexplained_predictions`."""
     if trial.candidates is None:
         return None
     sheet = _sheet(trial)
@@ -176,7 +176,7 @@ def typical_predictions(answers: Array) -> Array:
 
 
 def unexplained(seen: StudyPredictions) -> UnexplainedPredictions:
-    """How much learners miss of predictions."""
+    """Measure how much learners miss of predictions."""
     share, error = missed(seen.columns, seen.predicted, seen.group)
     return UnexplainedPredictions(share, error, int(seen.group.max()) + 1)
 
@@ -219,7 +219,7 @@ def _error(learner: Learner, table: Array, target: Array, folds: Sequence[Fold])
         learner: Takes the table, what is predicted for the rows that teach, and both kinds of rows.
         table: ``(n_rows, n_columns)``.
         target: ``(n_rows, n_outputs)``.
-        folds: In turn.
+        folds: Folds in turn.
     """
     wrong = 0.0
     for taught, held_out in folds:

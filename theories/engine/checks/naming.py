@@ -41,7 +41,7 @@ def names_after_learning(
     """Names for what was learned about people, different for all.
 
     Args:
-        theories: With the people that answers taught, the leader first.
+        theories: Theories with the people that answers taught, the leader first.
         published: Titles of published theories, of those that are one or have the form of one.
         taken: Theories as they were called until now: no name passes from one to another.
     """
@@ -89,7 +89,7 @@ def _names(theory: Theory, namesakes: Sequence[Theory]) -> Iterator[str]:
 
 
 def _labels(theory: Theory) -> list[str]:
-    """What a theory's clauses are about, or on which side people are; of the strongest clause first."""
+    """List the topics of a theory's clauses, or the sides that people are on; those of the strongest clause first."""
     return labels_in_order(theory.head, theory.account().clauses)
 
 

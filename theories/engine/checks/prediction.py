@@ -1,4 +1,4 @@
-"""What a theory's claim predicts: which properties can be stated, how they are read, and what trying them found."""
+"""Predictions of a theory's claim: which properties can be stated, how they are read, and what trying them found."""
 
 from __future__ import annotations
 
@@ -31,11 +31,12 @@ class ClaimPrediction:
 
     property: str
     variation: str = ""
-    """What is varied; empty for what holds of single trials."""
+    """Variation; empty for what holds of single trials."""
     of: str = ""
     """Whether only the first or only the second option is varied; both, each by itself, when empty."""
     beyond: float | str = ""
-    """Only where what is varied has at least this size: a number, or the name of a parameter."""
+    """Least size of what is varied, from which the prediction holds: a number, or the name of a parameter; empty for
+    any."""
 
     def words(self, meaning: str = "") -> str:
         """The prediction as a sentence."""
@@ -63,7 +64,7 @@ class ClaimCounterexample:
     """The changed trial."""
     parameters: Mapping[str, float]
     probability_before: float
-    """Of the option that the change concerns."""
+    """Probability of the option that the change concerns, before the change."""
     probability_after: float
 
     def words(self) -> str:

@@ -54,7 +54,7 @@ class TrialSheet:
 def _answered(
     domain: Domain, stimuli: Stimuli, order: NDArray[np.int64], response: NDArray[np.int64]
 ) -> SimulatedSequences:
-    """What follows ``(1, n_sequences, n_steps)`` given answers; there are no probabilities."""
+    """Return what follows ``(1, n_sequences, n_steps)`` given responses; there are no probabilities."""
     follows: list[dict[str, Array]] = []
     for step in range(order.shape[1]):
         arrays = stimuli.take(order[:, step]).arrays

@@ -28,9 +28,9 @@ from lakatos.theories.language.prior import MOST_DOUBT, Prior
 
 Array = NDArray[np.float64]
 LogLikelihood = Callable[[Mapping[str, Array]], Array]
-"""Likewise to ``(n_draws, n_participants of all experiments)`` nats."""
+"""Function from parameters ``(n_draws,)`` each to ``(n_draws, n_participants of all experiments)`` nats."""
 N_ROUNDS_WITHIN = 8
-"""Of expectation maximisation with the same draws; more would ask more of them than they can tell."""
+"""Rounds of expectation maximisation with the same draws; the draws are too few to determine more."""
 N_ROUNDS_WITHOUT = 8
 """The same without a group."""
 RISING, MOST_ROUNDS = 1e-3, 4
@@ -61,7 +61,7 @@ def calibrate(
         priors: The theory's declared priors.
         trials: Experiments, in the order in which ``predict`` responses.
         predict: Runs the theory.
-        likelihood: Of single responses, where it does not follow from the probabilities of each trial alone.
+        likelihood: Likelihood of single responses, where it does not follow from the probabilities of each trial alone.
         start: A population learned from some of the responses, from which to go on.
         n_draws: People who stand for a population, a power of two.
         n_iterations: Rounds, after which none follows but where the answers still become likelier; every round
@@ -114,9 +114,9 @@ def explained_near(
         priors: The theory's declared priors.
         near: Population to set out from, with limits as declared.
         trials: Experiments, in the order in which ``likelihood`` responses.
-        likelihood: Of single responses.
+        likelihood: Likelihood of single responses.
         n_draws: People drawn in each round, a power of two.
-        n_rounds: Of drawing.
+        n_rounds: Number of rounds of drawing.
     """
     n_choices = sum(float(item.count.sum()) for item in trials)
     if not priors:
@@ -142,7 +142,7 @@ def _learned(
     Args:
         priors: As declared.
         ahead_of: Population to set out from.
-        batches: Of each round, ``(n_draws, n_parameters)`` numbers between 0 and 1.
+        batches: Batches of each round, ``(n_draws, n_parameters)`` numbers between 0 and 1.
         ask: Gives the log likelihood of each unit's responses.
         n_iterations: Rounds after which only fits that still rise go on.
         n_choices: Responses of all people.
@@ -271,7 +271,7 @@ def _likelihood(trials: Sequence[Trials], answers: Sequence[Array]) -> Array:
 def leave_groups_out(
     people: Mapping[str, Prior], drawn: Mapping[str, Array], log_p: Array, groups: NDArray[np.intp]
 ) -> Array:
-    """What a learned population would be without some of the people, as weights of its draws.
+    """Estimate a learned population without some of the people, as weights of its draws.
 
     The theory is not asked again: expectation maximisation goes on without each group, on the draws that there are,
     weighted by how much more likely they are in the new population than in the old one.
@@ -334,7 +334,7 @@ def _maximise(
         log_p: ``(n_draws, n_units)`` log likelihood of each unit's responses.
         counted: ``(n_units, n_groups)`` 1 where a unit teaches a group's population, else 0.
         least: ``(n_parameters,)`` smallest spreads, as shares of the ranges.
-        n_rounds: At most; none is begun with so few draws left that count.
+        n_rounds: Most rounds; none is begun with so few draws left that count.
     """
     weights = np.repeat(_weights((begun - drawn_from)[None]), counted.shape[1], axis=0)
     most = log_p.max(axis=0)

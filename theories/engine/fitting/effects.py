@@ -21,21 +21,22 @@ from scipy.special import log_ndtr, logsumexp
 Array = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 N_ROUNDS = 60
-"""Of expectation maximisation with the same draws, at most."""
+"""Most rounds of expectation maximisation with the same draws."""
 SETTLED = 5e-4
 """Change of centers and effects in widths of the range, and of logarithms of spreads, after which none follows."""
 N_STEPS, NO_STEP = 12, 1e-4
-"""Of Fisher scoring in a round of maximisation: at most, and the smallest that is followed by another."""
+"""Most steps of Fisher scoring in a round of maximisation, and the smallest step that is followed by another."""
 LEAST_SPREAD = 0.05
-"""Of the range. Each person has a population of her own here, and one narrower than this holds so few of the shared
-draws that chance among them makes peaks of the likelihood, and errors that are much too small."""
+"""Smallest spread of a population, as a share of the declared range. Each person has a population of her own here; a
+narrower one holds so few of the shared draws that chance among them makes peaks of the likelihood, and errors that are
+much too small."""
 LEAST_LOG_SPREAD = float(np.log(LEAST_SPREAD))
 LOG_TWO_PI = float(np.log(2 * np.pi))
 
 
 @dataclass(frozen=True)
 class CenterRegression:
-    """How each parameter's population depends on what is known of people, in widths of its range."""
+    """Dependence of each parameter's population on what is known of people, in widths of its range."""
 
     center: Array
     """``(n_parameters,)`` of people at ``z = 0``."""
@@ -99,7 +100,7 @@ def learn_regression(
         free: ``(n_parameters, n_columns)`` which effects are learned.
         prior_sd: Standard deviation of each effect's normal prior, in widths of the range.
         counted: ``(n_people,)`` who teaches; everybody by default.
-        n_rounds: At most.
+        n_rounds: Most rounds.
     """
     who = np.ones(len(people.z), dtype=bool) if counted is None else counted
     teaching = PeopleOnDraws(people.latent, people.log_density, people.log_p[:, who], people.z[who])
@@ -285,9 +286,10 @@ def _log_inside(a: Array, b: Array) -> Array:
 
 
 def _truncated_moments(center: Array, spread: Array) -> tuple[Array, Array, Array, Array, Array]:
-    """Of ``u = (x - center) / spread``, a normal within 0 and 1: means of u and u squared, variances and covariance.
+    """Means and variances of u and u squared, and their covariance, for a normal ``x`` within 0 and 1.
 
-    By the recursion for truncated normals, as in `theories.engine.fitting.normals`.
+    Here ``u = (x - center) / spread``. The moments follow the recursion for truncated normals, as in
+    `theories.engine.fitting.normals`.
     """
     a, b = -center / spread, (1 - center) / spread
     log_inside = _log_inside(a, b)

@@ -44,7 +44,8 @@ class EvaluatedComposition:
     pooled: bool = False
     """Whether people could not be told apart in any experiment."""
     left_out: tuple[UnitScores, ...] = ()
-    """Like ``scores``, each person predicted with what others taught (pooled responses: each trial from the others)."""
+    """Scores as in ``scores``, each person predicted with what others taught (pooled responses: each trial from the
+    others)."""
 
     @property
     def mean(self) -> float:

@@ -34,9 +34,9 @@ WALKING_DRAWS = 128
 FITTING_DRAWS = 512
 """People who stand for a population while it is learned: with half as many, fits of nine parameters stop short."""
 N_ROUNDS, N_LATER_ROUNDS = 24, 12
-"""At most, of learning people from nothing, and from the population that earlier answers taught."""
+"""Most rounds of estimating a population from nothing, and from the population that earlier responses taught."""
 WALKED_ROUNDS = 8
-"""At most, where responses are walked through one by one."""
+"""Most rounds where responses are walked through one by one."""
 FEW_EXCHANGED, MORE_EXCHANGED = 4, 64
 """People in whom a parameter is exchanged, to see whether any prediction depends on it."""
 NOTHING = 1e-9
@@ -53,11 +53,11 @@ DECIDING_DIGITS = 9
 
 @dataclass(frozen=True)
 class Scored:
-    """How well a theory predicts one experiment."""
+    """Scores of a theory on one experiment."""
 
     left_out: UnitScores
-    """With the population that the other experiments would have taught; of the only one, other people (or trials); of
-    several data sets, the other data sets."""
+    """Scores with the population that the other experiments would have taught; of a single experiment, other people (or
+    trials); of several data sets, the other data sets."""
     mean: Array
     """``(n_trials, n_options)`` proportions of the population that all answers taught."""
 
@@ -106,7 +106,7 @@ def glance(view: TheoryView, near: Mapping[str, Prior], trials: Sequence[Trials]
     """Nats per choice that a theory would explain once fitted, roughly, by a look around a similar theory's people.
 
     Args:
-        view: Of the theory, on the stimuli of ``trials``.
+        view: View of the theory, on the stimuli of ``trials``.
         near: People that a similar theory learned from the same responses; parameters of other names or limits are
             looked for in their declared ranges.
         trials: All experiments.
@@ -157,7 +157,7 @@ def idle_parameters(view: TheoryView) -> frozenset[str]:
 
 
 def _unmoved(view: TheoryView, names: Sequence[str], n_people: int) -> frozenset[str]:
-    """Of some parameters those whose exchange in ``n_people`` changes no prediction."""
+    """Find the parameters whose exchange among ``n_people`` people changes no prediction."""
     drawn = view.theory.population(2 * n_people)
     own = {name: values[:n_people] for name, values in drawn.items()}
     others = [own | {name: drawn[name][n_people:]} for name in names]
@@ -184,13 +184,13 @@ def score_experiments(
     *,
     by_other_data_sets: Sequence[UnitScores] = (),
 ) -> list[Scored]:
-    """How well a theory predicts every experiment from the others.
+    """Score a theory on every experiment, predicted from the others.
 
     Args:
-        view: Of the theory, on the stimuli of ``trials``.
+        view: View of the theory, on the stimuli of ``trials``.
         people: The population that all of them taught, as `learn_people` returned it.
         trials: All experiments.
-        n_draws: Of the population.
+        n_draws: Number of draws of the population.
         by_other_data_sets: Where there are several data sets, each experiment predicted with the people that the other
             data sets taught; see `score_with_people`.
     """
@@ -214,13 +214,13 @@ def evidence_of_population(
     population: Mapping[str, Array],
     trials: Sequence[Trials],
 ) -> list[ExperimentEvidence]:
-    """What drawn people of a theory make of the responses, and how likely each draw is of each person.
+    """Compute the evidence of drawn people, and how likely each draw is for each person.
 
     Draws are of everybody; where the theory's people differ by what is known of them, draws have other weights for each
     person (`ExperimentEvidence.known`).
 
     Args:
-        view: Of the theory, on the stimuli of ``trials``.
+        view: View of the theory, on the stimuli of ``trials``.
         people: Whom answers taught.
         population: ``(n_draws,)`` values of each parameter in people of it.
         trials: All experiments.
@@ -240,10 +240,10 @@ def score_with_people(
     """Answers predicted with a population that others taught.
 
     Args:
-        view: Of the theory, on the stimuli of ``trials``.
+        view: View of the theory, on the stimuli of ``trials``.
         people: Whom the others' answers taught.
         trials: Experiments whose people had no part in that.
-        n_draws: Of the population.
+        n_draws: Number of draws of the population.
     """
     population = view.theory.with_people(people).population(n_draws)
     return [

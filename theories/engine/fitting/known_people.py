@@ -1,4 +1,4 @@
-"""Who people of whom something is known are: a regression that is learned on drawn people, and weights of these draws.
+"""Populations of people with known attributes: a regression estimated on drawn people, and weights of these draws.
 
 A theory whose source declares that a parameter depends on what is known of people (`dependence`) is fitted
 like any other, and then once more with the effects that it declares. Its population describes everybody, so that
@@ -32,11 +32,11 @@ from lakatos.theories.language.prior import Prior, draw_population
 
 Array = NDArray[np.float64]
 N_BATCHES = 4
-"""Of drawn people; those of a batch come from the populations that the batches before showed."""
+"""Batches of drawn people; those of a batch come from the populations that the batches before showed."""
 WIDER = 1.1
 """Times the spread over all people, from which the next batch is drawn."""
 N_ROUNDS_WITHOUT = 15
-"""Of expectation maximisation without a part of the people."""
+"""Rounds of expectation maximisation without a part of the people."""
 FEWEST_KNOWN = 10
 """People of whom all that a theory depends on must be known, or its effects are not learned."""
 
@@ -53,7 +53,7 @@ def learn_on_draws(
     """Draw people in batches, each from what the batches before showed, and learn the regression from all of them.
 
     Args:
-        view: Of the theory, on the stimuli of ``trials``.
+        view: View of the theory, on the stimuli of ``trials``.
         trials: Experiments whose people can be told apart.
         shared: One population for all, to begin with.
         z: ``(n_people, n_columns)`` what is known of each.
@@ -125,7 +125,7 @@ def learned_without(
     groups: NDArray[np.intp],
     counted: Bools | None = None,
 ) -> Iterator[tuple[Bools, CenterRegression]]:
-    """For each group who belongs to it, and the regression that the others teach.
+    """For each group, mark who belongs to it, and estimate the regression from the others.
 
     Args:
         people, found, free, prior_sd: As in `learn_regression`.
@@ -167,7 +167,7 @@ def learn_dependences(
     """The people of a theory that declares dependences: everybody together, and around which centers they lie.
 
     Args:
-        view: Of the theory, on the stimuli of ``trials``.
+        view: View of the theory, on the stimuli of ``trials``.
         trials: All experiments.
         shared: One population for all, as `calibrate` found it.
         n_each: People drawn in each of `N_BATCHES` batches.
@@ -236,7 +236,7 @@ def weights_taught_by_others(
     trials: Sequence[Trials],
     groups: NDArray[np.intp],
 ) -> tuple[Bools, Array]:
-    """What is known of people, with effects that other groups teach, as weights of draws from everybody.
+    """Weight draws from everybody by what is known of people, with effects that other groups teach.
 
     Args:
         people: As `learn_dependences` found them.
@@ -279,7 +279,7 @@ def _as_learned(design: _RegressionDesign, begun: CenterRegression) -> CenterReg
 
 @dataclass(frozen=True)
 class _RegressionDesign:
-    """What a theory declares of people and what is known of them, for the regression."""
+    """Dependences that a theory declares, and what is known of people, for the regression."""
 
     taught: dict[str, Prior]
     """Parameters on which some answer depends."""

@@ -50,7 +50,7 @@ SPREAD_MOVES = 4
 
 @dataclass(frozen=True)
 class ChainDraws:
-    """What the chains visited after tuning."""
+    """Draws of the chains after tuning."""
 
     z: Array
     """``(n_chains, n_draws, n_units, n_parameters)`` on the scale where a declared prior is standard normal."""
@@ -122,9 +122,9 @@ def sample(
     """Draws of center, spread and every unit's latent values; the same for the same ``rng``.
 
     Args:
-        log_likelihood: Of each unit's responses.
+        log_likelihood: Log likelihood of each unit's responses.
         shared: ``(n_units,)``, whether a unit is ruled by the declared prior instead of a population.
-        n_parameters: Of the theory, at least one.
+        n_parameters: Number of parameters of the theory, at least one.
         draws: Kept of each chain; as many again until they are ``enough``.
         tune: Thrown away before.
         chains: Chains.
@@ -165,7 +165,7 @@ def sample(
 
 
 class _PopulationWalk:
-    """Where all chains are, and how they move."""
+    """Positions of all chains, and how they move."""
 
     z: Array
     """``(n_chains, n_units, n_parameters)``."""

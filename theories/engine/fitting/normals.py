@@ -26,14 +26,14 @@ where participants are alike, most of all where choices follow the evidence stri
 NORMAL = math.sqrt(2 * math.pi)
 ROOT = math.sqrt(2)
 N_STEPS, NO_STEP = 30, 5e-3
-"""Of `most_likely_normals`: at most, and the smallest that is followed by another, in widths of the range; each
+"""Most steps of `most_likely_normals`, and the smallest step that is followed by another, in widths of the range; each
 squares what is left of the error."""
 
 SETTLED = 2e-3
 """Change of a population, in widths of the range and in logarithms of the spread, after which none follows with the
 same draws."""
 LEAST_SHARE = 0.25
-"""Of the draws that must still count, by effective number (Kong, 1992), for another round with them."""
+"""Smallest share of the draws that must still count, by effective number (Kong, 1992), for another round with them."""
 
 
 def most_likely_normals(
@@ -72,7 +72,7 @@ def log_density(latent: Array, center: Array, spread: Array, low: Array, high: A
     """``(n_groups, n_draws)`` log density of ``(n_parameters, n_draws)`` values.
 
     Args:
-        latent: On the scale of each prior.
+        latent: Values on the scale of each prior.
         center, spread: ``(n_groups, n_parameters)``, NaN where a distribution is uniform.
         low, high: ``(n_parameters,)`` limits.
     """
@@ -172,7 +172,7 @@ def maximise(
         likelihood: ``(n_draws, n_units)`` of each unit's responses, the largest of each unit 1.
         counted: ``(n_groups, n_units)`` 1 where a unit teaches a group's population, else 0.
         least: ``(n_parameters,)`` smallest spreads, as shares of the ranges.
-        n_rounds: At most; none is begun with so few draws left that count.
+        n_rounds: Most rounds; none is begun with so few draws left that count.
 
     Returns:
         Centers and spreads, ``(n_groups, n_parameters)`` each, and the weights of the draws in these populations.

@@ -67,7 +67,7 @@ def find_pilot(
     Args:
         log_likelihood: Latent values ``(n_draws, n_units, n_parameters)`` to nats ``(n_draws, n_units)``.
         ruled: ``(n_units,)`` whether a unit is ruled by the population instead of the declared prior.
-        n_parameters: Of the theory, at least one.
+        n_parameters: Number of parameters of the theory, at least one.
         rng: Random seed.
     """
     shape = (len(ruled), n_parameters)

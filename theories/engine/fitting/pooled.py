@@ -22,9 +22,9 @@ Array = NDArray[np.float64]
 Predict = Callable[[Mapping[str, Array]], Sequence[Array]]
 """Parameters ``(n_draws,)`` each to probabilities ``(n_draws, n_trials, n_options)`` of each experiment."""
 N_DISTANCES = 8
-"""From a fitted point at which its deviance is measured; twelve change most spreads by less than 1%."""
+"""Distances from a fitted point at which its deviance is measured; twelve change most spreads by less than 1%."""
 NEAREST = 5e-3
-"""Of these distances, as a share of the declared range."""
+"""Smallest of these distances, as a share of the declared range."""
 
 
 class SharedRegression:
@@ -35,7 +35,7 @@ class SharedRegression:
     """
 
     step = 1e-4
-    """Of the declared range, for slopes by differences."""
+    """Step of numerical slopes, as a share of the declared range."""
     dampings = (0.1, 1.0, 10.0, 100.0, 1000.0)
     """Tried in every round, as multiples of the damping that worked last."""
 
@@ -234,7 +234,7 @@ def leave_one_out(
     *,
     by_experiment: bool = False,
 ) -> list[UnitScores]:
-    """How well a theory calibrated on pooled answers would predict every trial (or experiment) from all the others.
+    """Score a theory calibrated on pooled responses on each trial (or experiment), predicted from all the others.
 
     Nothing is fitted again: the parameters without a trial are one step of Fisher scoring away from those with it.
     This is the criterion for comparing calibrated theories of different size on the data that they were calibrated on.

@@ -1,4 +1,4 @@
-"""What the answers say about a theory's parameters: hierarchical Bayesian inference, checked and comparable.
+"""Hierarchical Bayesian inference of a theory's parameters, checked and comparable.
 
 A *unit* is a person, or an experiment of which only pooled counts are known. With z the scale on which a declared prior
 is the standard normal distribution (parameter = quantile of the prior at Phi(z), so that nobody leaves its limits)::
@@ -89,18 +89,18 @@ POINTWISE_BYTES = 2**28
 BATCH_BYTES = 2**26
 """Probabilities asked of a theory at once."""
 LIMITS = SandboxLimits(wall_seconds=600.0, cpu_seconds=120.0)
-"""Of one call of the theory's NumPy code."""
+"""Limits of one call of the theory's NumPy code."""
 N_NUTS_CHAINS = 4
 FIRST_DRAWS = 500
-"""Of each chain, where nobody says how many; then more while they are not enough."""
+"""Draws of each chain by default; then more while they are not enough."""
 MOST_DRAWS: Mapping[Method, int] = {"NUTS": 4000, "adaptive Metropolis": 2000}
 NUTS_TUNE, FREE_TUNE = 500, 150
 NUTS_BYTES = 2**29
-"""Of draws that are asked of NUTS."""
+"""Most memory for the draws of NUTS."""
 OWN_TRIALS = 2
 """Cells for each answered one from which on the others are not evaluated."""
 SWEEPS = 4
-"""Of the gradient-free sampler, for each draw."""
+"""Sweeps of the gradient-free sampler for each draw."""
 
 
 def fit(
@@ -125,14 +125,14 @@ def fit(
         trials: Experiments; people with the same index in different experiments are different people.
         sandbox: Runs the NumPy code.
         tracer: Runs PyMC. One is started where none is given, which takes as long as a small posterior; keep one.
-        domain: Of the experiments; needed by a theory that learns.
+        domain: Domain of the experiments; needed by a theory that learns.
         draws: Draws of each chain. By default 500 at first, and more until R-hat is at most 1.01 and every quantity
             has 400 effective draws, or there are `MOST_DRAWS`.
         tune: Draws of each chain that are thrown away before; by default 500 with gradients and 150 without.
-        chains: By default 4 with gradients and 16 without.
+        chains: Number of chains; by default 4 with gradients and 16 without.
         seed: Decides the draws: the same seed gives the same posterior by the same method, versions and machine.
         gradient_free: Do not try to trace.
-        sweeps: Of the gradient-free sampler, for each draw; NUTS does not need it.
+        sweeps: Sweeps of the gradient-free sampler, for each draw; NUTS does not need it.
         say: Takes statements of the method, of its rough duration and of the time left.
 
     Raises:
@@ -769,7 +769,7 @@ def diagnose(posterior: xr.Dataset, statistics: Mapping[str, Array]) -> ChainDia
     n_chains, n_draws = posterior.sizes["chain"], posterior.sizes["draw"]
 
     def values(found: xr.Dataset) -> dict[str, float]:
-        """By the name of each quantity; those that never change are left out."""
+        """Return the values by the name of each quantity; those that never change are excluded."""
         named = {}
         for name in found.data_vars:
             column = found[name]

@@ -158,13 +158,13 @@ class RankedTheory:
     """Expected log predictive density of a cell left out, summed over cells, in nats."""
     standard_error: float
     difference: float
-    """From the best; 0 for the best itself."""
+    """Difference from the best theory; 0 for the best itself."""
     difference_error: float
     """Paired standard error of the difference, over cells."""
     n_effective: float
     """Effective number of parameters."""
     weight: float
-    """Of this theory in the mixture that predicts best (stacking)."""
+    """Weight of this theory in the mixture that predicts best (stacking)."""
     n_unreliable: int
     """Cells with a Pareto k above 0.7, whose contribution cannot be trusted."""
     n_cells: int

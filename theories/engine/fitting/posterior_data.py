@@ -1,4 +1,4 @@
-"""What inference is given: whether it can take the responses, and how they are kept beside the draws."""
+"""Input of inference: whether it can take the responses, and how they are kept beside the draws."""
 
 from __future__ import annotations
 

@@ -38,8 +38,8 @@ RESERVED = frozenset(
 STATISTIC_TYPES: Mapping[str, type] = {"diverging": bool, "n_steps": int, "depth": int}
 """Statistics of the sampler that are no decimals; ArviZ picks draws by ``diverging``."""
 R_HAT, LEAST_ESS, PARETO_K = 1.01, 400, 0.7
-"""Beyond these a posterior, or a leave-one-out estimate, is not to be trusted. R-hat is for four chains: chains that
-agree and hold so many independent draws between them have about 1 + n_chains / 800, and twice that is allowed."""
+"""Limits beyond which a posterior, or a leave-one-out estimate, is not to be trusted. R-hat is for four chains: chains
+that agree and hold so many independent draws between them have about 1 + n_chains / 800, and twice that is allowed."""
 
 UNINFORMED = 0.9
 """Standard deviation of a population's center (1 before the responses) from which on they hardly inform it."""
@@ -58,7 +58,7 @@ class ChainDiagnostics:
     n_divergences: int
     n_chains: int
     n_draws: int
-    """Of each chain, before any thinning."""
+    """Draws of each chain, before any thinning."""
     worst: str = ""
     """The quantity with the fewest effective draws."""
     uninformed: tuple[str, ...] = ()
@@ -76,7 +76,7 @@ class ChainDiagnostics:
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """What is wrong, a sentence each; empty when nothing was found."""
+        """Problems, a sentence each; empty when none was found."""
         found = []
         of = f" (worst: {self.worst})" if self.worst else ""
         r_hat_allowed = max(R_HAT, 1 + self.n_chains / LEAST_ESS)
@@ -115,7 +115,7 @@ class Posterior:
     """Address of its source."""
     method: Method
     reason: str
-    """Why this method."""
+    """Reason for this method."""
     data: Any
     """An ArviZ InferenceData with the groups ``posterior``, ``sample_stats``, ``log_likelihood``, ``observed_data``,
     ``constant_data``, and ``posterior_predictive`` once checked. A *cell* is one unit's responses to one trial."""
@@ -175,7 +175,7 @@ def typed_statistic(name: str, table: Any) -> Any:
 
 
 def stored_name(name: str) -> str:
-    """How a parameter is called in the InferenceData, where some names are those of dimensions."""
+    """Return a parameter's name in the InferenceData, where some names are those of dimensions."""
     return f"{name}_" if name in RESERVED else name
 
 

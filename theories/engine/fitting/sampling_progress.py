@@ -1,4 +1,4 @@
-"""How far a sampler is, in words: a rough duration once it is known, and the time left now and then."""
+"""Progress of a sampler in words: a rough duration once it is known, and the time left now and then."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 
 FIRST_SECONDS, BETWEEN_SECONDS = 5.0, 30.0
-"""After which a duration is estimated, and between two statements of the time left."""
+"""Seconds after which a duration is estimated, and between two statements of the time left."""
 
 
 class SamplingProgress:

@@ -1,4 +1,4 @@
-"""How well a theory says people's responses before it is fitted: which of many drafts deserve a fit.
+"""Score of a theory before it is fitted: which of many drafts deserve a fit.
 
 A fit looks for a theory's people in many rounds; this looks at its declared people once. Draws of them are weighted by
 what one half of the people teaches, and score the other half, so that a wide population is not refused for its width,
@@ -19,11 +19,11 @@ from lakatos.theories.engine.scoring.score import (
 )
 
 SCREEN_DRAWS = 256
-"""Of the declared population."""
+"""Draws of the declared population."""
 ROUNDS = 5
-"""In which weights of draws are learned."""
+"""Rounds in which the weights of draws are estimated."""
 SHARE_FITTED = 0.2
-"""Of many drafts, those that are fitted."""
+"""Share of many drafts that is fitted."""
 
 
 def score_before_fit(evidence: Sequence[ExperimentEvidence]) -> float:

@@ -79,9 +79,9 @@ def check_trials_alone(
     Args:
         theory: One without memory.
         domain: Describes the trials.
-        sandbox: Where another process of the theory is started.
+        sandbox: Sandbox in which another process of the theory is started.
         parameters: ``(n_draws,)`` each.
-        stimuli: Of each experiment.
+        stimuli: Stimuli of each experiment.
         answers: ``(n_draws, n_trials, n_options)`` for each, given to all trials together.
 
     Raises:

@@ -30,7 +30,7 @@ def orders_of_asked(
 
     Args:
         asked: ``(n_people, n_trials)`` presentations to each person.
-        rng: For the orders.
+        rng: Generator for the orders.
 
     Returns:
         ``(n_people, n_steps)`` rows of trials, with the first of them again after a person's last one, and
@@ -60,7 +60,7 @@ class TheoryCrowd:
         Args:
             theory: Their rule.
             domain: Says what they see and what follows their responses.
-            sandbox: Where the theory runs.
+            sandbox: Sandbox in which the theory runs.
             stimuli: What they are asked.
         """
         self.domain, self.stimuli = domain, stimuli
@@ -78,7 +78,7 @@ class TheoryCrowd:
         rng: np.random.Generator,
         random_choice_share: float = 0.0,
     ) -> SimulatedBehaviour:
-        """What people do who go through ``order``; arguments as in `behave`."""
+        """Simulate people who go through ``order``; arguments as in `behave`."""
         if not self.walks:
             rule = independent(
                 lambda stimuli, rng, n_participants: self._session.probabilities(people)[0]
@@ -135,7 +135,7 @@ def behave(
     rng: np.random.Generator,
     random_choice_share: float = 0.0,
 ) -> SimulatedBehaviour:
-    """What people do who go through ``order``, ``(n_participants, n_steps)`` rows of ``stimuli``.
+    """Simulate people who go through ``order``, ``(n_participants, n_steps)`` rows of ``stimuli``.
 
     Args:
         theory, domain, sandbox, stimuli: As in `TheoryCrowd`.

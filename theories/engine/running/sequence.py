@@ -54,7 +54,7 @@ class FollowedSequences:
 
 @dataclass(frozen=True)
 class SimulatedSequences:
-    """What simulated people did, step by step."""
+    """Behaviour of simulated people, step by step."""
 
     response: NDArray[np.int64]
     """``(n_draws, n_sequences, n_steps)`` options."""
@@ -236,7 +236,7 @@ class _SequenceTable:
     """People of several experiments who are walked together."""
 
     stimuli: Stimuli
-    """Of all experiments, one after the other."""
+    """Stimuli of all experiments, one after the other."""
     trial: AnyArray
     """``(n_participants, n_steps)`` row of the stimuli, -1 after a person's last response."""
     response: AnyArray
@@ -280,7 +280,7 @@ def _tables(session: TheorySession, trials: Sequence[Trials], n_draws: int) -> l
 
 
 def _form(trials: Trials) -> tuple[Any, ...]:
-    """What must be equal in experiments whose people are walked together."""
+    """Return what must be equal in experiments whose people are walked together."""
     arrays = {name: (array.shape[1:], array.dtype) for name, array in trials.stimuli.arrays.items()}
     return arrays, trials.n_options, tuple(trials.feedback)
 
@@ -342,7 +342,7 @@ def _walk(
 def _written(
     session: TheorySession, domain: Domain, parameters: Mapping[str, Array], table: _SequenceTable
 ) -> tuple[unrolled.WrittenTheory, unrolled.StepCases] | None:
-    """What the theory of a session does in each step of many, where it can be written out; see `unrolled`."""
+    """Write out the theory of a session for each step of many, where this is possible; see `unrolled`."""
     n_cells = _n_draws(parameters) * table.trial.size
     if not session.takes_walks or not session.walks_written or n_cells < SOME:
         return None
@@ -382,7 +382,7 @@ def _walk_stepwise(
 
 
 def _steps(domain: Domain, table: _SequenceTable) -> Iterator[SequenceStep]:
-    """What people saw at each step of their sequences, and what they had answered and been told before."""
+    """Yield what people saw at each step of their sequences, with their earlier responses and feedback."""
     response: NDArray[np.int64] | None = None
     before: dict[str, Array] = {}
     for step in range(table.trial.shape[1]):
@@ -519,7 +519,7 @@ def expected(
 def _split(
     shown: Mapping[str, AnyArray], arrays: Mapping[str, AnyArray]
 ) -> tuple[dict[str, AnyArray], ...]:
-    """What is shown to everybody alike, and what depends on what each draw did."""
+    """Separate what is shown to everybody alike from what depends on each draw's responses."""
     alike = {name: array for name, array in shown.items() if name in arrays}
     return alike, {name: array for name, array in shown.items() if name not in arrays}
 

@@ -140,7 +140,7 @@ def _few_values(values: AnyArray) -> Array | None:
 
 @dataclass(frozen=True)
 class WrittenTheory:
-    """What a theory does in each kind of step, as operations on rows of numbers, one for each draw."""
+    """A theory in each kind of step, as operations on rows of numbers, one for each draw."""
 
     once: NDArray[np.int32]
     """``(n_operations, 5)`` what depends on parameters alone: code, row of the result, rows of what is given."""
@@ -172,7 +172,7 @@ class WrittenTheory:
 def written_theory(
     session: TheorySession, parameters: Sequence[str], cases: StepCases
 ) -> WrittenTheory | None:
-    """What the theory of a session does in each kind of step; None if it cannot be written out."""
+    """Write out what the theory of a session does in each kind of step; None if that is impossible."""
     try:
         nodes, begun, steps = session.unroll(parameters, cases.columns, cases.cases)
     except TheoryError:
@@ -484,7 +484,7 @@ def _compute(rows: Array, operations: NDArray[np.int32], first: int, end: int) -
 
 @njit(cache=True, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
 def _no_probabilities(rows: Array, outcome: NDArray[np.int32]) -> int:
-    """How many of the probabilities of a step are none."""
+    """Count the totals of a step that differ from 1, and the probabilities below 0."""
     n_bad, n_options = 0, len(outcome) - 1
     total = rows[outcome[n_options]]
     for draw in range(len(total)):

@@ -1,4 +1,4 @@
-"""Where theory programs run, and nowhere else. Open `client.py` first: it is the side that the laboratory sees.
+"""The sandbox, the only place in which theory programs run. Open `client.py` first: it is the laboratory's side.
 
 `client` starts (`process`) and talks to `zygote`, a fresh process that holds NumPy and nothing of ours, which forks a
 child per theory; the child gives up its rights (`layers`) before it reads the theory. `wire` is the form of their

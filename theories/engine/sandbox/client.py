@@ -44,19 +44,19 @@ from lakatos.theories.errors import (
 from lakatos.traces.system import can_isolate
 
 NOTHING_YET = "def choose(parameters, trials, xp): ..."
-"""What a process holds before its first composition; see `TheorySession.hold`."""
+"""Source in a process before its first composition; see `TheorySession.hold`."""
 
 
 @dataclass(frozen=True)
 class ProtectionLevel:
-    """Which layers of protection are active, for the trace."""
+    """Layers of protection that are active, for the trace."""
 
     layers: tuple[str, ...]
     landlock_abi: int
     python: str
     numpy: str
     notes: tuple[str, ...] = ()
-    """Why a layer is missing, where that is known."""
+    """Reasons why layers are missing, where they are known."""
 
 
 def start_protected(
@@ -91,7 +91,7 @@ class Sandbox:
     Args:
         require: Names of layers (see `ProtectionLevel`) without which nothing is run.
         limits: Used where a call names none.
-        bwrap: With False bubblewrap is not used even where it is found.
+        bwrap: Whether bubblewrap is used where it is found.
         is_own: Whether the package itself would write a text. Only such theories run where the system has no sandbox;
             see `theories.engine.sandbox.plain`.
 
@@ -100,7 +100,7 @@ class Sandbox:
     """
 
     module = "lakatos.theories.engine.sandbox.zygote"
-    """Whose ``main`` the zygote runs."""
+    """Module whose ``main`` the zygote runs."""
 
     def __init__(
         self,
@@ -129,7 +129,7 @@ class Sandbox:
         limits: SandboxLimits | None = None,
         lint: bool = True,
     ) -> list[Array]:
-        """What a theory predicts for each set of stimuli, in a process of its own.
+        """Compute a theory's predictions for each set of stimuli, in a process of its own.
 
         Args:
             source: Text that defines ``choose(parameters, trials, xp)``.
@@ -137,7 +137,7 @@ class Sandbox:
             stimuli: Sets of arrays with first axis ``n_trials``.
             n_options: Options of each trial.
             limits: Instead of the sandbox's own.
-            lint: With False the text is not looked at before it runs.
+            lint: Whether the text is checked before it runs.
 
         Returns:
             ``(n_draws, n_trials, n_options)`` probabilities for each set, normalised.

@@ -1,4 +1,4 @@
-"""What the sandbox can do on this machine, for ``lakatos doctor``."""
+"""Abilities of the sandbox on this machine, for ``lakatos doctor``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a child of the zygote does with a theory: load it, call its functions, and walk through sequences."""
+"""Work of a child of the zygote on a theory: load it, call its functions, and walk through sequences."""
 
 from __future__ import annotations
 
@@ -225,7 +225,7 @@ class SequenceWalk:
         return self.strands[draw].advance(now, self.part(draw), 1, self.n_options)
 
     def part(self, draw: int) -> tuple[slice, slice]:
-        """Where one draw is in arrays of draws and sequences."""
+        """Return where one draw is in arrays of draws and sequences."""
         own, every = slice(draw, draw + 1), slice(None)
         return (every, own) if self.paired else (own, every)
 

@@ -40,7 +40,7 @@ ENVIRONMENT = {
     "PYTENSOR_FLAGS": "cxx=,numba__cache=False,base_compiledir=.,compiledir_format=cache,traceback__limit=0",
     "MPLBACKEND": "Agg",
 }
-"""What libraries read when they are loaded: that no C compiler is run and no compiled code kept."""
+"""Variables that libraries read when they are loaded: no C compiler is run and no compiled code kept."""
 N_PROBES = 16
 """Points drawn from the prior at which the gradient must be finite."""
 N_LINE = 64
@@ -245,7 +245,7 @@ class FittedTheory:
         self.n_dimensions = int(self.compiled.n_dim)
 
     def problem(self, counts: Sequence[Array]) -> str:
-        """Why the gradient is of no use; empty when it is."""
+        """Explain why the gradient is of no use; empty when it is."""
         rng = np.random.default_rng(0)
         for answers in (counts, [scattered(item, rng) for item in counts]):
             if problem := self.problem_with(answers, rng):
@@ -368,7 +368,7 @@ def log_probabilities(answer: Any, shape: tuple[int, ...], tiny: float) -> Any:
 
 
 def scattered(counts: Array, rng: np.random.Generator) -> Array:
-    """As many answers to each trial, all on one option drawn at random: evenly split answers can hide a step."""
+    """Put as many responses to each trial on one option drawn at random: evenly split responses can hide a step."""
     option = rng.integers(counts.shape[-1], size=counts.shape[:-1])
     return np.asarray(np.eye(counts.shape[-1])[option] * counts.sum(axis=-1, keepdims=True))
 

@@ -39,9 +39,9 @@ THREAD_CALLS = {
     "x86_64": (14, 131, 273, 318, 232, 233, 281, 290, 291, 35, 39, 96, 186, 201, 204, 229, 98, 100),
     "aarch64": (135, 132, 99, 278, 22, 21, 22, 19, 20, 101, 172, 169, 178, 123, 114, 165, 153),
 }
-"""What the threads of the inference profile need beside: rt_sigprocmask sigaltstack set_robust_list getrandom, to wait
-for each other epoll_wait epoll_ctl epoll_pwait eventfd2 epoll_create1, and to measure how long they take nanosleep
-getpid gettimeofday gettid time sched_getaffinity clock_getres getrusage times."""
+"""System calls that the threads of the inference profile need beside: rt_sigprocmask sigaltstack set_robust_list
+getrandom, to wait for each other epoll_wait epoll_ctl epoll_pwait eventfd2 epoll_create1, and to measure how long they
+take nanosleep getpid gettimeofday gettid time sched_getaffinity clock_getres getrusage times."""
 CLOCK_CALLS = {"x86_64": (228, 230), "aarch64": (113, 115)}
 """clock_gettime and clock_nanosleep, answered in the inference profile for clocks of the machine and of the process
 itself. The clock of another process has a negative number, which looks large."""
@@ -381,7 +381,7 @@ def filter_program(compiling: bool = False) -> bytes:
 
 
 class FilterArgument(ctypes.Structure):
-    """How prctl(2) takes a filter: the number of instructions, and where they are."""
+    """A filter in the form of prctl(2): the number of instructions, and where they are."""
 
     _fields_ = (("length", ctypes.c_ushort), ("instructions", ctypes.c_char_p))
 

@@ -87,7 +87,7 @@ class LikelihoodFunction:
         return np.ascontiguousarray(values.reshape(n_vectors, -1))
 
     def call(self, vector: wire.AnyArray, columns: Mapping[str, wire.AnyArray]) -> Any:
-        """What the function returns; it may change its arguments, which are copies."""
+        """Call the function; it may change its arguments, which are copies."""
         np.random.seed(self.seed)  # noqa: NPY002
         with np.errstate(all="ignore"):
             return self.function(*self.arguments(self.roles, vector, columns).values())
@@ -131,7 +131,7 @@ class LikelihoodFunction:
 
 
 def _row(returned: Any, n_trials: int) -> wire.AnyArray:
-    """What one call returned as ``(1,)`` or ``(n_trials,)``."""
+    """Convert the result of one call to ``(1,)`` or ``(n_trials,)``."""
     try:
         values = np.asarray(returned)
         kind = (

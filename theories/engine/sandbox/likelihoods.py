@@ -78,7 +78,7 @@ class LikelihoodSession:
         self.together = False
         """Whether one call takes all vectors of parameters at once."""
         self.seed = 0
-        """Of random numbers that a likelihood draws."""
+        """Seed of random numbers that a likelihood draws."""
         header = {
             **vars(function),
             "people": [wire.describe(own) for own in people],
@@ -91,7 +91,7 @@ class LikelihoodSession:
             raise
 
     def values(self, person: int, vectors: Array, columns: Columns | None = None) -> Array:
-        """What the function returns for one participant.
+        """Compute the values of the function for one participant.
 
         Args:
             person: Place of the participant; ignored with ``columns``.

@@ -1,4 +1,4 @@
-"""How much time, memory and output a call of a theory may take."""
+"""Limits of time, memory and output for a call of a theory."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ NO_EXECUTABLE_MEMORY = "no_executable_memory"
 THREAD_LIMIT = "thread_limit"
 """Name of the layer in which the kernel lets a process that may start threads have `MOST_THREADS`."""
 MOST_THREADS = 64 + 2 * (os.cpu_count() or 1)
-"""Of a process that may start any. The sampler had 14 for four chains on two processors."""
+"""Most threads of a process that may start any. The sampler had 14 for four chains on two processors."""
 
 
 @dataclass(frozen=True)
 class SandboxLimits:
-    """What one call of a theory may use."""
+    """Limits of one call of a theory."""
 
     wall_seconds: float = 10.0
     cpu_seconds: float = 10.0
@@ -28,8 +28,8 @@ class SandboxLimits:
 
 USUAL_LIMITS = SandboxLimits()
 WALL_PER_PROCESSOR = 12.0
-"""How much longer than its processor time a call may take by the clock, which only ends what hangs, so that a busy
-machine changes nothing."""
+"""Factor by which a call may take longer by the clock than its processor time, which only ends what hangs, so that a
+busy machine changes nothing."""
 CELLS_IN_TIME = 2**13
 """Draws times trials that a theory has the time of one call for, whatever the machine. A question about more of them
 that ran into the limit of time or memory is asked again in parts of this size, and a step of a walk has more time in

@@ -155,7 +155,7 @@ _CHECKS: Mapping[type[ast.AST], Callable[[Any], str]] = {
     ast.arg: lambda node: _names_problem([node.arg]),
     ast.keyword: lambda node: _names_problem([node.arg]),
 }
-"""What is wrong with a node of each type, to be told after its line; empty if nothing is."""
+"""Functions that explain what is wrong with a node of each type, to be stated after its line; empty if nothing is."""
 
 
 def line_of(node: ast.AST) -> int:

@@ -28,13 +28,13 @@ from lakatos.theories.errors import (
 )
 
 START_SECONDS = 120.0
-"""How long a process may take to import NumPy; a virus scanner that sees it for the first time takes most of it."""
+"""Seconds that a process may take to import NumPy; a virus scanner that sees it for the first time takes most of it."""
 ANSWER_SECONDS = 10.0
-"""How long an idle process may take to answer."""
+"""Seconds that an idle process may take to answer."""
 AT_ONCE = 2**20
 """Bytes read from a pipe in one go."""
 NOTE = "plain processes: this system has no sandbox, so only theories that the package itself writes are run"
-"""What is said of the protection."""
+"""Statement about the protection."""
 
 
 def check_own(source: str, is_own: Callable[[str], bool] | None) -> None:
@@ -241,7 +241,7 @@ class PlainProcess:
         """Nothing to do: the process has its own copy of the first payload."""
 
     def payload_reader(self, n_bytes: int) -> Callable[[int], memoryview]:
-        """What gives an answer's payload of ``n_bytes`` piece by piece."""
+        """Return a reader that gives an answer's payload of ``n_bytes`` piece by piece."""
 
         def piece_of(size: int) -> memoryview:
             piece = bytearray(size)

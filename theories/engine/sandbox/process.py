@@ -38,9 +38,9 @@ from lakatos.theories.errors import SandboxUnavailableError, TheoryResourceError
 
 START_SECONDS = 60.0
 ANSWER_SECONDS = 10.0
-"""How long the zygote, which is not under a theory's control, may take to start and to answer."""
+"""Seconds that the zygote, which is not under a theory's control, may take to start and to answer."""
 PROCESSOR_CHECK_SECONDS = 0.25
-"""How often the processor time of a child that keeps us waiting is looked at."""
+"""Seconds after which the processor time of a child that keeps us waiting is looked at again."""
 THREAD_CHECK_SECONDS = 0.02
 """The same where threads may be started and only looking finds out how many there are."""
 PIPE_BYTES = 2**20
@@ -111,7 +111,7 @@ class ChildProcess:
             self._shared.keep(n_bytes)
 
     def payload_reader(self, n_bytes: int) -> Callable[[int], memoryview]:
-        """What gives an answer's payload of ``n_bytes`` piece by piece.
+        """Return a reader that gives an answer's payload of ``n_bytes`` piece by piece.
 
         The child may still be able to change a piece: copy it before looking at it.
         """
@@ -248,7 +248,7 @@ class ZygoteProcess:
 
     Args:
         prefix: Command that starts it inside something else.
-        module: Whose ``main`` it runs.
+        module: Module whose ``main`` it runs.
         start_seconds: How long it may take to start.
 
     Raises:

@@ -21,12 +21,12 @@ LIMITS: Final = SandboxLimits(
 
 @dataclass(frozen=True)
 class RanProgram:
-    """What came of a program."""
+    """Result of a program."""
 
     returned: Any
-    """What it returned; None where it failed."""
+    """Value that it returned; None where it failed."""
     failure: str = ""
-    """Why it failed, in words."""
+    """Reason of the failure, in words; empty without one."""
 
 
 class ProgramSandbox(Sandbox):
@@ -68,7 +68,7 @@ class ProgramSandbox(Sandbox):
 
 
 def _read(child: ChildProcess) -> tuple[dict[str, Any], int]:
-    """What the program says, never believed to be well formed."""
+    """Read the program's reply, never trusted to be well formed."""
     opening = bytearray(wire.HEADER.size)
     child.read(opening)
     magic, status, json_bytes, payload_bytes = wire.HEADER.unpack(opening)

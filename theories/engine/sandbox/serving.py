@@ -1,4 +1,4 @@
-"""What a process does that holds a theory: read requests, answer them, report what failed.
+"""Work of a process that holds a theory: read requests, answer them, report what failed.
 
 The same code serves in a child of the zygote (`theories.engine.sandbox.zygote`) and in a plain process
 (`theories.engine.sandbox.plain_child`), on every operating system.
@@ -101,12 +101,12 @@ def serve(sent: memoryview, room: memoryview) -> None:
 
 
 def seconds(answers: Sequence[wire.AnyArray]) -> list[bool]:
-    """Which answers hold the second option's probabilities only."""
+    """Mark the answers that hold the second option's probabilities only."""
     return [answer.ndim == 2 for answer in answers]
 
 
 def failure(error: BaseException) -> dict[str, Any]:
-    """What went wrong, in words, and at which line of the source."""
+    """Describe an error in words, with the line of the source."""
     kind = (
         "memory"
         if isinstance(error, MemoryError)

@@ -33,10 +33,10 @@ StimuliArrays = Mapping[str, NDArray[Any]]
 """One set of stimuli: arrays whose first axis is ``n_trials``."""
 
 Reader = Callable[[int], memoryview]
-"""So many of the bytes that came next; copy them before looking at them."""
+"""Function that returns so many of the bytes that came next; copy them before looking at them."""
 
 TOLERANCE = 1e-6
-"""How far probabilities may be from summing to one."""
+"""Largest distance of a sum of probabilities from one."""
 MOST_PRINTED = 6
 """Probabilities of an answer that an error prints one by one."""
 MOST_CELLS = 2**19
@@ -74,7 +74,7 @@ class TheoryProcess(Protocol):
         """Have the first payload, of ``n_bytes``, stay as it is from now on."""
 
     def payload_reader(self, n_bytes: int) -> Reader:
-        """What gives an answer's payload of ``n_bytes`` piece by piece."""
+        """Return a reader that gives an answer's payload of ``n_bytes`` piece by piece."""
 
     def read(self, buffer: bytearray | memoryview) -> None:
         """Fill ``buffer`` with what comes next."""
@@ -88,10 +88,10 @@ class TheoryProcess(Protocol):
 
 @dataclass(frozen=True)
 class SequenceStep:
-    """What people see at one step of their sequences, and what followed the step before."""
+    """Arrays that people see at one step of their sequences, and what followed the step before."""
 
     trials: Mapping[str, NDArray[Any]]
-    """What each person sees now, first axis ``n_sequences``."""
+    """Arrays of what each person sees now, first axis ``n_sequences``."""
     by_draw: Mapping[str, NDArray[Any]]
     """Further arrays of what is seen, ``(n_draws or 1, n_sequences, ...)``."""
     response: NDArray[Any] | None
@@ -147,7 +147,7 @@ class TheorySession:
         self.walks_written = True
         """Whether what is told several steps at once may be written out; see `unroll`."""
         self.of_theory: dict[str, Any] = {}
-        """What callers have computed about the theory and keep for later calls; `hold` empties it."""
+        """Values that callers have computed about the theory and keep for later calls; `hold` empties it."""
         self.of_answers: dict[str, Any] = {}
         """The same about what is asked; several sessions may share it."""
         self._n_calls = 0
@@ -491,7 +491,7 @@ class TheorySession:
 
 
 def read_head(child: TheoryProcess) -> tuple[dict[str, Any], int, int]:
-    """What a child says before the payload, its status, and the payload's size in bytes."""
+    """Read what a child sends before the payload, its status, and the payload's size in bytes."""
     opening = bytearray(wire.HEADER.size)
     child.read(opening)
     magic, status, json_bytes, payload_bytes = wire.HEADER.unpack(opening)
@@ -509,7 +509,7 @@ def read_head(child: TheoryProcess) -> tuple[dict[str, Any], int, int]:
 
 
 def _halves(reply: object, wanted: Sequence[Array]) -> list[bool]:
-    """Of which answers only the second of two options is sent, as far as these can be."""
+    """Mark the answers of which only the second of two options is sent, as far as these can be."""
     halves = [flag is True for flag in reply] if isinstance(reply, list) else [False] * len(wanted)
     if len(halves) != len(wanted):
         raise _not_an_answer()
@@ -638,7 +638,7 @@ def error_from(reply: Mapping[str, Any]) -> TheoryError:
 
 
 def _printable(text: object) -> str:
-    """At most 2000 characters, without any that a terminal would act upon."""
+    """Return at most 2000 characters of a text, without any that a terminal would act upon."""
     return "".join(
         character if character.isprintable() or character == "\n" else "?"
         for character in str(text)[:2000]
@@ -655,7 +655,7 @@ def _in_short(answer: Array) -> str:
 def _no_probabilities(
     answer: Array, index: int, parameters: Mapping[str, NDArray[Any]], units: tuple[str, str]
 ) -> TheoryProbabilityError:
-    """What is wrong with an answer that was refused, and where."""
+    """Describe what is wrong with an answer that was refused, and where."""
     with np.errstate(invalid="ignore"):
         bad = ~(np.abs(answer.sum(axis=-1) - 1) <= TOLERANCE) | ~(answer >= -TOLERANCE).all(axis=-1)
     draw, trial = (int(position) for position in np.argwhere(bad)[0])

@@ -42,7 +42,7 @@ class SharedPieces:
         self.n_bytes = kept_bytes + CALL_BYTES + answer_bytes
         self.answer_bytes = answer_bytes
         self.descriptors: tuple[int, ...] = ()
-        """What the process needs to map both pieces; close them once it has got them."""
+        """Descriptors that the process needs to map both pieces; close them once it has got them."""
         self._start = 0
         fixed = SEAL_SHRINK | SEAL_GROW | SEAL_SEAL
         try:

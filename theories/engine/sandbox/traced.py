@@ -210,7 +210,7 @@ def place_of(name: str) -> Callable[..., Tensor]:
 
 
 def axes_after(function: Callable[..., Any], a: Any, args: Any, kwargs: Any) -> tuple[int, ...]:
-    """Where a rearrangement of axes puts them, found on an array whose axes have different lengths."""
+    """Find where a rearrangement of axes puts them, on an array whose axes have different lengths."""
     shape = tuple(range(2, 2 + np.ndim(valued(a))))
     moved: tuple[int, ...] = function(np.empty(shape, dtype=bool), *args, **kwargs).shape
     return tuple(shape.index(length) for length in moved)

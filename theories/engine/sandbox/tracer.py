@@ -26,7 +26,7 @@ Array = NDArray[np.float64]
 LIMITS = SandboxLimits(
     wall_seconds=3600.0, cpu_seconds=900.0, memory_bytes=4 * 2**30, output_bytes=2**30
 )
-"""For every sampling; tracing and compiling may use less processor time, `COMPILING_SECONDS`."""
+"""Limits of every sampling; tracing and compiling may use less processor time, `COMPILING_SECONDS`."""
 COMPILING_SECONDS = 300.0
 """Most processor time for tracing and compiling. Theories of choices take 17 to 37 s, diffusions by their series 80 s,
 and twice that on a busy machine. A walk through 35 steps of time (a diffusion of bounds that fall) had not ended after
@@ -38,14 +38,14 @@ SCRATCH_BYTES = 16 * 2**20
 
 @dataclass(frozen=True)
 class NutsSample:
-    """What came back from NUTS; finite and of the right shape, otherwise as the theory's process claims."""
+    """Result of NUTS; finite and of the right shape, otherwise as the theory's process claims."""
 
     offset: Array
     """``(n_chains, n_draws, n_units, n_parameters)``."""
     center: Array
     """``(n_chains, n_draws, n_parameters)``; of no parameters where no unit is ruled by a population."""
     spread: Array
-    """As ``center``, above 0."""
+    """Spread of the population, of the shape of ``center``, above 0."""
     statistics: Mapping[str, Array]
     """``(n_chains, n_draws)`` each."""
     seconds: float
@@ -86,14 +86,14 @@ class TracerSandbox(Sandbox):
             priors: Declared priors.
             stimuli: Arrays of each experiment.
             counts: ``(n_units, n_trials, n_options)`` responses of each experiment, or ``(n_cells, n_options)``.
-            shared: For each unit, whether the declared prior rules it, instead of a population.
+            shared: Whether for each unit the declared prior rules it, instead of a population.
             values: ``(n_units, n_parameters)`` example values, at which the theory runs while it is traced.
             tiny: Smallest probability taken at face value.
             centering: ``(n_units, n_parameters)`` how far each unit's offsets are centered, from 0 to 1; 0 by default.
             units: The unit of each cell ``(n_cells,)``, among all units, where an experiment comes as cells.
-            n_units: Of each experiment; needed where one comes as cells.
+            n_units: Number of units of each experiment; needed where one comes as cells.
             limits: Instead of the tracer's own.
-            lint: With False the text is not looked at before it runs.
+            lint: Whether the text is checked before it runs.
 
         Raises:
             SandboxUnavailableError: A required layer is missing, or forbids compilation.
@@ -160,9 +160,9 @@ class CompiledSession(TheorySession):
         self.problem = "".join(
             character if character.isprintable() else " " for character in problem
         )
-        """Why the theory was not traced; empty if it was."""
+        """Reason why the theory was not traced; empty if it was."""
         self.seconds = _number(reply.get("seconds"))
-        """What tracing and compiling took."""
+        """Seconds that tracing and compiling took."""
 
     def sample(
         self, counts: Sequence[Array], *, draws: int, tune: int, chains: int, cores: int, seed: int

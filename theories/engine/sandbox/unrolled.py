@@ -287,7 +287,7 @@ class Unrolling:
             columns: What a kind of step is described by: for each array the part that it belongs to (``trials`` or
                 ``by_draw``, those of the step before as ``before`` and ``before_by_draw``, ``feedback``), its name,
                 and its shape without draws and participants. Numbers of all arrays follow one another.
-            n_options: Of each step.
+            n_options: Number of options of each step.
             named: Makes the arguments of the functions from named arrays.
         """
         self.book, self.n_options, self._named = Book(), n_options, named
@@ -338,7 +338,7 @@ class Unrolling:
     def tables(
         self, first: list[int], states: list[list[int]], told: list[list[int]]
     ) -> tuple[Any, Any, Any]:
-        """What `write` found as arrays of fixed size: nodes, what is remembered at first, and each kind of step."""
+        """Arrange the result of `write` as arrays of fixed size: nodes, the first memory, and each kind of step."""
         nodes = np.zeros((MOST_NODES, 4))
         for place, node in enumerate(self.book.nodes):
             nodes[place, : len(node)] = node

@@ -15,23 +15,23 @@ HEADER = struct.Struct("<4sB3xIQ")
 """Magic, status, length of the JSON in bytes, length of the payload in bytes."""
 MAGIC = b"LKS1"
 READY = b"R"
-"""What a child writes once it has given up its rights, before it reads any theory."""
+"""Byte that a child writes once it has given up its rights, before it reads any theory."""
 OK, FAILED = 0, 1
 MAX_JSON_BYTES = 65536
 """Longest JSON that is accepted from a child."""
 
 COMMAND = struct.Struct("<4sq")
-"""What the laboratory asks of the zygote: name and argument."""
+"""Form of the laboratory's commands to the zygote: name and argument."""
 REPLY = struct.Struct("<q")
-"""What the zygote answers."""
+"""Form of the zygote's answers."""
 TOO_MANY_THREADS = -2
 """Its answer to a question about time, where a child has more threads than it may."""
 
 STATISTICS = ("logp", "diverging", "n_steps", "depth", "step_size", "mean_tree_accept", "energy")
-"""What NUTS reports of every draw, in this order."""
+"""Statistics that NUTS reports of every draw, in this order."""
 
 COLUMN, PARAMETER, VECTOR = "column", "parameter", "vector"
-"""What an argument of a likelihood function receives: a column, one parameter, or all parameters in their order."""
+"""Content of an argument of a likelihood function: a column, one parameter, or all parameters in their order."""
 
 SOURCE_NAME = "<theory>"
 """File name of a theory in tracebacks."""
@@ -89,6 +89,6 @@ def parts_from(
 
 
 def opening(header: Mapping[str, Any], payload_bytes: int, status: int = OK) -> bytes:
-    """What comes before the payload."""
+    """Make the bytes before the payload."""
     text = json.dumps(header).encode()
     return HEADER.pack(MAGIC, status, len(text), payload_bytes) + text

@@ -33,12 +33,13 @@ from lakatos.theories.engine.sandbox.serving import ANSWERS, serve
 from lakatos.theories.engine.sandbox.shared import map_shared
 
 LEFT_OUT = ("numpy.f2py", "concurrent.futures")
-"""What SciPy has NumPy load, and no theory may import: its reader of Fortran, and the threads of its tests. They bring
-loggers, parsers and tables of characters: a tenth of the memory that a fork copies, and work in each child."""
+"""Modules that SciPy has NumPy load, and no theory may import: its reader of Fortran, and the threads of its tests.
+They bring loggers, parsers and tables of characters: a tenth of the memory that a fork copies, and work in each
+child."""
 
 
 Serve = Callable[[memoryview, memoryview], None]
-"""What a child does with the memory that it shares with the laboratory; see `serve`."""
+"""Function that a child calls with the memory that it shares with the laboratory; see `serve`."""
 GiveUp = Callable[[int], tuple[str, ...]]
 """`theories.engine.sandbox.layers.give_up_rights` as a zygote applies it."""
 
@@ -61,7 +62,7 @@ def command(
 
     Args:
         namespaces: Layers that this process has entered.
-        address_space: Of this process, in bytes.
+        address_space: Address space of this process, in bytes.
         serve: What a child does once it has given up its rights.
         compiling: Whether children keep threads and executable memory.
         is_root: Whether the laboratory runs as root.

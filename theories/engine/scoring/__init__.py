@@ -1,1 +1,1 @@
-"""How well theories predict, how differently they do, and what is left to find."""
+"""Quality of theories' predictions, the differences between theories, and what is left to find."""

@@ -1,4 +1,4 @@
-"""How far what two theories predict is apart, from what their scores say of each."""
+"""Distance of two theories' predictions, from what their scores show of each."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def answers_apart(own: Array, other: Array, n_outcomes: int = 0) -> float:
     Args:
         own: Proportions of every trial's options, or of the last of two options.
         other: Those of another theory.
-        n_outcomes: Of the scale; 0 where responses are options.
+        n_outcomes: Number of outcomes of the scale; 0 where responses are options.
     """
     gaps = np.abs(own - other)
     if n_outcomes:

@@ -1,4 +1,4 @@
-"""How trials lie in a process that many theories of the grammar are asked in: those of like size together.
+"""Arrangement of trials in a process for many theories of the grammar: those of like size together.
 
 Arrays of trials are as wide as the widest trial, so that a gamble of two outcomes among gambles of ten costs five times
 what it needs. A process may hold trials in any order, as predictions for one do not depend on others.
@@ -20,7 +20,7 @@ from lakatos.theories.engine.sandbox.session import TheorySession
 
 Array = NDArray[np.float64]
 COST_OF_A_PART = 150
-"""What asking about one more array of trials costs, in trials times their size."""
+"""Cost of one more array of trials, in trials times their size."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,9 +28,9 @@ class TrialArrangement:
     """Sets of trials laid together, divided into parts of like size."""
 
     stimuli: tuple[Stimuli, ...]
-    """As they were given."""
+    """Stimuli as they were given."""
     parts: tuple[Stimuli, ...]
-    """As a process holds them."""
+    """Stimuli as a process holds them."""
     order: NDArray[np.intp]
     """``(n_trials,)`` place of each trial of the parts among those given, all one after another."""
 
@@ -57,7 +57,7 @@ class TrialArrangement:
 
     @cached_property
     def _rows(self) -> list[slice]:
-        """Of each given set, its trials among all."""
+        """Rows of each given set among all trials."""
         ends = np.cumsum([0, *map(len, self.stimuli)]).tolist()
         return [slice(start, end) for start, end in pairwise(ends)]
 

@@ -1,4 +1,4 @@
-"""What a generic learner sees of a response: one row of numbers for each option, seen from that option's side."""
+"""View that a generic learner has of a response: one row of numbers for each option, seen from that option's side."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DECAYS = (0.2, 0.6)
 """Shares by which what was seen moves at each step, for running means of rewards and choices."""
 N_STATES = 3
 MOST_DEGREE = 4
-"""Of the polynomials that describe a distribution over the outcomes of a scale."""
+"""Largest degree of the polynomials that describe a distribution over the outcomes of a scale."""
 
 
 def trial_columns(domain: Domain, trials: Sequence[Trials]) -> tuple[Array, Array]:
@@ -149,7 +149,7 @@ def step_columns(domain: Domain, trials: Trials) -> Array:
 
 
 class _StepMemory:
-    """What people did and got up to now, each in the state in which it happened."""
+    """Responses and outcomes of people up to now, each in the state in which it happened."""
 
     def __init__(self, n_people: int, n_options: int, n_states: int) -> None:
         self.people: NDArray[np.intp] = np.arange(n_people)

@@ -1,4 +1,4 @@
-"""How differently theories predict: distances, duplicates, and a map of the theory space.
+"""Differences of theories' predictions: distances, duplicates, and a map of the theory space.
 
 The distance of two theories is the root mean square difference of the choice proportions that they predict over a set
 of trials (of more than two options, the root of half the sum of their squares), each with its declared population; and
@@ -35,22 +35,22 @@ DUPLICATE = 0.02
 MOST_TRIALS = {"mean": 1024, "person": 512}
 """Trials on which theories are compared; of more, some are taken at random."""
 SPREADS = (0.15, 0.05)
-"""Of the declared range; how far around the people found so far better ones are looked for, round by round."""
+"""Shares of the declared range: how far around the people found so far better ones are looked for, round by round."""
 N_NEW = 128
 """People tried in each round, for all targets of a theory together."""
 FEW = 8
-"""At least so many for each target."""
+"""Fewest people tried for each target."""
 LEAST_WEIGHT = 1e-4
 
 
 @dataclass(frozen=True)
 class TheoryDistance:
-    """How far two theories are apart, as root mean square differences of probabilities."""
+    """Distance of two theories, as root mean square differences of probabilities."""
 
     declared: float
-    """With the declared populations."""
+    """Distance with the declared populations."""
     first_by_second: float
-    """What remains of the first theory's predictions when the second adapts to them."""
+    """Remainder of the first theory's predictions when the second adapts to them."""
     second_by_first: float
     level: Level
 
@@ -62,7 +62,7 @@ class TheoryDistance:
 
 @dataclass(frozen=True)
 class TheoryDistances:
-    """How far several theories are apart in what they predict."""
+    """Distances of several theories' predictions."""
 
     theories: tuple[Theory, ...]
     declared: Array
@@ -90,7 +90,7 @@ _COMPARED: Mapping[Level, str] = {
     "mean": "choice proportions",
     "person": "probabilities of pairs of one person's answers",
 }
-"""What is compared at each level."""
+"""Quantity that is compared at each level."""
 
 
 @dataclass(frozen=True)
@@ -130,8 +130,8 @@ def distances(
     Args:
         theories: What is compared.
         stimuli: Trials of the design space; a schedule in a sequential domain.
-        domain: Of the trials.
-        sandbox: Where the theories run.
+        domain: Domain of the trials.
+        sandbox: Sandbox in which the theories run.
         level: Whether proportions are compared, or also how people differ.
         n_draws: Size of each declared population, a power of two.
         n_workers: Theories that run at the same time.
@@ -204,7 +204,7 @@ def find_duplicate(
 
 
 def _dependences(theory: Theory) -> set[tuple[str, str]]:
-    """What is known of people and moves a number of a theory."""
+    """Return the attributes, each with its group, on which parameters of a theory depend."""
     return {
         (one.attribute, one.group) for prior in theory.priors.values() for one in prior.depends_on
     }
@@ -258,7 +258,7 @@ class _TheoryComparison:
         return found
 
     def imitate(self, targets: Sequence[Sequence[int]]) -> list[Array]:
-        """What remains of each target's predictions, for each theory that adapts to its own list of targets."""
+        """Compute what remains of each target's predictions, for each theory that adapts to its own list of targets."""
         return list(self._threads.map(self._imitate_one, range(len(self.theories)), targets))
 
     def _imitate_one(self, own: int, targets: Sequence[int]) -> Array:
@@ -393,7 +393,7 @@ def theory_map(distances: Array, n_dimensions: int = 2) -> TheoryMap:
 
     Args:
         distances: ``(n_theories, n_theories)``, symmetric, 0 on the diagonal.
-        n_dimensions: Of the map.
+        n_dimensions: Number of dimensions of the map.
 
     References:
         Torgerson (1952), Psychometrika 17, 401-419; Mardia, Kent & Bibby (1979), Multivariate analysis, section 14.4.

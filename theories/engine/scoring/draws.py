@@ -1,4 +1,4 @@
-"""How many participants of a population are drawn for scores: until their number no longer decides about an order."""
+"""Number of participants drawn from a population for scores: until it no longer decides about an order."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ def could_change_order(behind: ScoreEstimate, chance: float) -> bool:
 def most_draws(
     n_trials: int, n_people: int, *, walks: bool, person_draws: int = MOST_PERSON_DRAWS
 ) -> int:
-    """So many that one response of a theory, and its predictions for all participants, stay small.
+    """Return the most draws at which one response of a theory, and its predictions for all participants, stay small.
 
     Args:
-        n_trials: Of all experiments.
-        n_people: Of all experiments.
+        n_trials: Number of trials of all experiments.
+        n_people: Number of people of all experiments.
         walks: Whether theories are walked through the responses one by one.
         person_draws: Maximum of draws times participants.
     """

@@ -14,7 +14,7 @@ from lakatos.theories.engine.scoring.score import ScoreEstimate, telling
 
 Array = NDArray[np.float64]
 LEAST_PEOPLE = 5
-"""Below which people's spread says too little about chance."""
+"""Number of people below which their spread shows too little about chance."""
 
 
 def error_beyond_chance(trials: Trials, predicted: Array) -> ScoreEstimate | None:

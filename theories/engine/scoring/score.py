@@ -255,7 +255,7 @@ class ScoreEstimate:
         return self.interval_of_chosen(n_compared)[0] > 0 and not self.is_of_few
 
     def interval_in_words(self, n_compared: int = 1) -> str:
-        """For example ``95% interval +0.0020 to +0.0220``, with the selection that it is corrected for."""
+        """State the interval and its correction for selection, such as ``95% interval +0.0020 to +0.0220``."""
         if not self.is_known:
             return "no interval: the difference is the same for all participants"
         if not self.has_interval:
@@ -396,7 +396,7 @@ def ratio(totals: Array, sizes: Array) -> ScoreEstimate:
 
 
 def noise_ceiling(trials: Trials, *, pseudo_count: float = 1.0) -> ScoreEstimate | None:
-    """What the other people's responses to the same trial predict: the leave-one-person-out log score.
+    """Score the predictions from other people's responses to the same trial: the leave-one-person-out log score.
 
     Each answer is predicted by the proportion among all others, shrunk towards even odds by ``pseudo_count`` responses.
 
@@ -449,7 +449,7 @@ def squared_errors(predicted: Array, trials: Trials) -> Array:
 
 
 def _offered(trials: Trials) -> NDArray[np.bool_]:
-    """Which options of `telling` each trial offers."""
+    """Mark the options of `telling` that each trial offers."""
     if trials.n_options == 2:
         return np.ones((len(trials.stimuli), 1), dtype=bool)
     return np.asarray(trials.stimuli.available(trials.n_options))

@@ -1,4 +1,4 @@
-"""What is left unexplained: a theory's error on the presented trials, relative to what chance makes of it.
+"""Unexplained error of a theory on the presented trials, relative to what chance makes of it.
 
 The ratio is 1 if the theory is right, whatever the number of responses, and larger if a part of the responses follows
 something else. Its numerator is the squared error of predicted shares; its denominator is the mean of the same error
@@ -43,7 +43,7 @@ class ErrorRatio:
     """Ends of the 90% interval."""
     high: float
     degrees: float
-    """Of freedom of the error under the theory."""
+    """Degrees of freedom of the error under the theory."""
 
     @property
     def is_above_one(self) -> bool:
@@ -93,7 +93,7 @@ def _beyond(directions: Array, n_cells: int) -> Array:
 
 
 def weights_of_moves(latent: Array, *, spreads: bool) -> Array:
-    """How means over people move with the centers and spreads of parameters, as weights of the people, by regression.
+    """Estimate how means over people move with centers and spreads of parameters, as weights, by regression.
 
     Args:
         latent: ``(n_people, n_parameters)`` of people drawn from the population, on the scale on which parameters are

@@ -50,9 +50,9 @@ class TheoryView:
 
         Args:
             theory: What is asked.
-            domain: Of the trials.
-            sandbox: Where it runs.
-            stimuli: Of each experiment; all with equally many options.
+            domain: Domain of the trials.
+            sandbox: Sandbox in which it runs.
+            stimuli: Stimuli of each experiment; all with equally many options.
             shared: Process with these stimuli, for theories that the grammar wrote. They need not be kept from one
                 another and are not asked again alone; the submitted are checked as a stranger's.
             source: What a shared process is given in place of the theory's own text; see `Grammar.write_for`.
@@ -77,7 +77,7 @@ class TheoryView:
     def evidence(
         self, parameters: Mapping[str, Array], trials: Sequence[Trials]
     ) -> list[ExperimentEvidence]:
-        """What ``(n_draws,)`` values of each parameter make of the responses to the view's trials.
+        """Compute the likelihood of the responses to the view's trials for ``(n_draws,)`` values of each parameter.
 
         Counts do not say in what order people answered; what is expected of people in any order stands for it.
 
@@ -135,7 +135,7 @@ class TheoryView:
         """``(n_draws, n_parts of all experiments)`` nats of parts of people's responses; see `sequence`.
 
         Args:
-            parameters: Of each draw.
+            parameters: Parameters of each draw.
             trials: Single responses.
             parts: ``(n_rows,)`` of each experiment: the part that each answer belongs to, from 0 on.
         """
@@ -158,7 +158,7 @@ class TheoryView:
         trials: Sequence[Trials],
         changes: Sequence[Callable[[Array], Array]],
     ) -> Array:
-        """Of a theory that walks: ``(n_changes, n_draws, n_participants)`` nats; see `sequence`."""
+        """Compute ``(n_changes, n_draws, n_participants)`` nats of a theory that walks; see `sequence`."""
         return log_likelihood_changed(self._session, self.domain, parameters, trials, changes)
 
     def probabilities(
@@ -167,8 +167,8 @@ class TheoryView:
         """``(n_draws, n_trials, n_options)`` for each experiment, expected of people who have not been asked yet.
 
         Args:
-            parameters: Of each draw.
-            random_choice_share: Of earlier responses, given at random.
+            parameters: Parameters of each draw.
+            random_choice_share: Share of earlier responses given at random.
         """
         if not self.walks:
             return self._answers(parameters)

@@ -1,1 +1,1 @@
-"""How people differ by what is known of them: groups and effects, the test that decides, and its power."""
+"""Differences between people by what is known of them: groups and effects, the test that decides, and its power."""

@@ -83,7 +83,7 @@ def draw_populations(
         ends: ``(2, n_parameters)`` of the ranges.
         least: ``(n_parameters,)`` smallest standard deviation.
         usual: ``(n_parameters,)`` standard deviation of the density of a standard deviation.
-        rng: For the walkers.
+        rng: Generator for the walkers.
     """
     n_cells, n_draws, size = cells.shape
     flat = cells.reshape(-1, size)

@@ -1,4 +1,4 @@
-"""What the responses of each participant in each condition say of each parameter of a theory.
+"""Posteriors of each parameter of a theory from the responses of each participant in each condition.
 
 A *cell* is the responses of one participant in one condition. The posterior of every cell is found under one population
 for all cells, so that no label of a condition or a group has a part in it. Points are drawn from that population first,
@@ -66,15 +66,16 @@ SMALLEST_SHARE = 1e-3
 LEAST_EFFECTIVE = 3
 """Effective points for each parameter that a proposal rests on, at least; likelihoods are flattened until it does."""
 LEAST_INFORMATION = 0.02
-"""Of a cell, relative to the population's own precision: no direction counts less."""
+"""Least information of a cell, relative to the population's own precision: no direction counts less."""
 N_RESAMPLED, FEWEST_RESAMPLED = 6000, 64
 """Draws of all cells with which populations are drawn, and of each cell, at least."""
 LEAST_SPREAD = 0.4
-"""Of the declared population's standard deviation: a narrower population does not decide where points are drawn."""
+"""Smallest share of the declared population's standard deviation: a narrower population does not decide where points
+are drawn."""
 WIDER_POPULATION = 1.5
 """Times the population's standard deviation, for these draws."""
 MOST_RATIO = 300.0
-"""Of densities under two populations, in nats; more only far from every cell."""
+"""Largest log ratio of densities under two populations, in nats; more occurs only far from every cell."""
 N_LEARNED = 12
 """Rounds of expectation maximisation of the population, after each round of points."""
 
@@ -235,11 +236,11 @@ def find_cell_posteriors(
     """Posteriors of cells, under the population that all of them show.
 
     Args:
-        theory: With its declared ranges.
+        theory: Theory with its declared ranges.
         trials: Experiments whose participants can be told apart.
         cells: ``(n_rows,)`` of each experiment: the cell of each response, numbered from 0 in each experiment.
-        laboratory: Where the theory runs.
-        seed: For the points that are tried.
+        laboratory: Laboratory in which the theory runs.
+        seed: Seed of the points that are tried.
 
     Raises:
         TheoryError: The theory does not run on these responses, or they say nothing about its parameters.
@@ -528,7 +529,7 @@ def without_population(
     Args:
         mean: ``(n_cells, n_parameters)`` posterior means.
         spread: ``(n_cells, n_parameters, n_parameters)`` posterior covariances.
-        prior_mean, prior_spread: Of the population.
+        prior_mean, prior_spread: Mean and spread of the population.
 
     Returns:
         Values and their covariances, which with the population give the posteriors again; a direction in which a

@@ -24,7 +24,7 @@ from lakatos.traces.wording import did_you_mean
 
 Array = NDArray[np.float64]
 PARTICIPANT = "participant"
-"""What participants are called in a formula, whatever their column is called."""
+"""Name of participants in a formula, whatever their column is called."""
 EXAMPLE = "loss_aversion ~ strategy + (strategy | participant)"
 MOST_GROUPS = 6
 """Different numbers that are groups as they are, where groups are wanted."""
@@ -40,13 +40,13 @@ class EffectFormula:
 
     text: str
     parameters: tuple[str, ...]
-    """On the left side; none where all parameters are meant."""
+    """Parameters on the left side; none where all parameters are meant."""
     predictors: tuple[str, ...]
     """Columns that the right side names, in their order; random effects aside."""
     slopes: tuple[str, ...]
     """Columns that have a random slope."""
     group: str
-    """What the random effects are grouped by; empty where the formula names none."""
+    """Grouping of the random effects; empty where the formula names none."""
     right: str
     interactions: tuple[tuple[str, ...], ...] = ()
     """Columns of each interaction."""
@@ -59,7 +59,7 @@ class DesignTerm:
     name: str
     columns: tuple[int, ...]
     labels: tuple[str, ...]
-    """Of the columns, such as ``strategy[regulate]``."""
+    """Names of the columns, such as ``strategy[regulate]``."""
     predictors: tuple[str, ...]
 
 
@@ -153,7 +153,7 @@ def design_of(formula: EffectFormula, frame: pd.DataFrame) -> EffectDesign:
     """Code a formula's predictors.
 
     Args:
-        formula: That was read.
+        formula: Formula that was read.
         frame: A row for each cell, with a column for each predictor and for the group of the random effects.
 
     Raises:
@@ -200,7 +200,7 @@ def design_of(formula: EffectFormula, frame: pd.DataFrame) -> EffectDesign:
 def in_function(
     right: str, function: str, column: str, after: str = r"\s*\)"
 ) -> re.Match[str] | None:
-    """Where a formula applies a function to a column, such as ``scale(age)``.
+    """Find where a formula applies a function to a column, such as ``scale(age)``.
 
     Args:
         right: Side of the formula.
@@ -301,8 +301,8 @@ def in_groups(
 
     Args:
         labels: ``(n_participants,)`` of each experiment, in text; empty where they are not known.
-        cuts: Where ranges of a number begin; by default the median, where there are more than `MOST_GROUPS` numbers.
-        name: Of the column.
+        cuts: Beginnings of ranges of a number; by default the median, where there are more than `MOST_GROUPS` numbers.
+        name: Name of the column.
     """
     values = as_values(np.concatenate(list(labels)).tolist(), name)
     if not cuts and (values.dtype != float or values.nunique() <= MOST_GROUPS):

@@ -1,4 +1,4 @@
-"""How often an effect on a parameter would be shown, before anybody is asked.
+"""Power to show an effect on a parameter, before anybody is recruited.
 
 Simulated participants answer the planned trials; the engine of `parameter_effect` is applied to simulated studies of
 them, whatever varies: a condition within participants, a group, or a number such as an age. What cells say is found for
@@ -68,11 +68,11 @@ WORDS = {
 
 @dataclass(frozen=True)
 class EffectPower:
-    """What simulation says of the effect on one parameter in a planned study."""
+    """Simulated power for the effect on one parameter in a planned study."""
 
     theory: str
     changes: str
-    """What changes, in words."""
+    """Change in words."""
     n_people: int
     n_simulations: int
     n_shown: int
@@ -81,7 +81,7 @@ class EffectPower:
     """Studies that showed one of any parameter, where there is none."""
     parameter: str = ""
     n_trials: int = 0
-    """Of each participant in each condition."""
+    """Trials of each participant in each condition."""
 
     @property
     def power(self) -> float:
@@ -147,7 +147,7 @@ class SimulatedPool:
 
         Args:
             n_people: Participants.
-            rng: For participants, labels and their exchanges.
+            rng: Generator for participants, labels and their exchanges.
             n_exchanges: Exchanges of labels.
             is_null: Whether labels are drawn, so that they mean nothing.
         """
@@ -172,7 +172,7 @@ class SimulatedPool:
 
         Args:
             who: ``(n_people,)`` their places in the pool.
-            rng: For labels and their exchanges.
+            rng: Generator for labels and their exchanges.
             n_exchanges: Exchanges of labels.
             is_null: Whether labels are drawn, so that they mean nothing.
         """
@@ -222,14 +222,14 @@ def simulate_pool(
     """Simulated participants of whom one parameter depends on a condition, a group or a number.
 
     Args:
-        theory: With its population.
+        theory: Theory with its population.
         stimuli: Trials of each condition; a schedule where the domain has one.
-        laboratory: Where the theory runs.
-        rng: For participants and their responses.
+        laboratory: Laboratory in which the theory runs.
+        rng: Generator for participants and their responses.
         kind: What the parameter depends on.
-        parameter: Which one; none by default.
+        parameter: Parameter; none by default.
         size: Change in standard deviations of participants.
-        n_trials: Of each participant and condition, drawn from ``stimuli``; each once by default.
+        n_trials: Number of trials of each participant and condition, drawn from ``stimuli``; each once by default.
         n_pool: Participants.
         observed: Responses to ``stimuli``, where these come from a file, which lacks the outcomes of other responses.
 
@@ -337,14 +337,14 @@ def power_of_effects(
     """Power to show that one parameter at a time depends on a condition, a group or a number.
 
     Args:
-        theory: With its population.
+        theory: Theory with its population.
         stimuli: Trials of each condition.
         n_people: Numbers of participants.
-        laboratory: Where the theory runs.
-        rng: For participants and their responses.
+        laboratory: Laboratory in which the theory runs.
+        rng: Generator for participants and their responses.
         kind: What a parameter depends on.
         size: Change in standard deviations of participants.
-        n_trials: Of each participant and condition; each of ``stimuli`` once by default.
+        n_trials: Number of trials of each participant and condition; each of ``stimuli`` once by default.
         parameters: One at a time; all that trials inform by default.
         observed: As in `simulate_pool`.
         n_simulations: Studies with an effect, and as many without.

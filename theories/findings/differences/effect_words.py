@@ -1,4 +1,4 @@
-"""What is said of effects on parameters: verdicts, and how predictors were coded."""
+"""Wording of effects on parameters: verdicts, and how predictors were coded."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from lakatos.theories.findings.differences.parameter_effect import (
 )
 
 REFERENCE = r"""\s*,\s*Treatment\(\s*(?:reference\s*=\s*)?(['"])(.*?)\1"""
-"""Of a formula, after a column: the level that others are compared with."""
+"""Pattern of the level that others are compared with, which stands after a column of a formula."""
 
 
 def effects_in_words(name: str, found: ParameterEffects) -> str:
-    """Which effects a theory's parameters show, and how sure that is.
+    """State which effects a theory's parameters show, and how sure that is.
 
     Args:
-        name: Of the theory.
+        name: Name of the theory.
         found: Its effects.
     """
     shown = sorted((item for item in found.effects if item.is_shown), key=_p_of)
@@ -37,7 +37,7 @@ def effects_in_words(name: str, found: ParameterEffects) -> str:
 
 
 def open_effects_in_words(tied: Mapping[str, ParameterEffects]) -> str:
-    """Which parameters have an effect by some of several theories only; empty where all agree.
+    """State which parameters have an effect by some of several theories only; empty where all agree.
 
     A theory that is wrong may need another parameter to follow a change, so that an effect is open as long as a theory
     that predicts as well does without it.
@@ -90,7 +90,7 @@ def p_in_words(p: float | None) -> str:
 
 
 def codings_of(found: ParameterEffects) -> tuple[str, ...]:
-    """How each predictor of a formula was coded."""
+    """State how each predictor of a formula was coded."""
     codings = []
     right = found.formula.right
     for name in found.formula.predictors:

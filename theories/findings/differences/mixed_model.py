@@ -34,7 +34,7 @@ from scipy.stats import t as student
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
 N_ROUNDS = 60
-"""Of expectation maximisation of the covariances, at most."""
+"""Most rounds of expectation maximisation of the covariances."""
 SETTLED = 1e-3
 """Relative change of the participants' variances, after which no round follows."""
 N_EXCHANGES = 1999
@@ -84,7 +84,7 @@ def group_cells(value: Array, variance: Array, person: Ints) -> CellValues:
 
 @dataclass(frozen=True)
 class Covariances:
-    """How much participants differ, and how much cells of one participant do beside that, on top of known errors."""
+    """Variation of participants, and of cells of one participant beside that, on top of known errors."""
 
     between: Array
     """``(n_parameters, n_parameters)``."""
@@ -256,10 +256,10 @@ def _degrees(white: Array, adjust: Array, inverse: Array, place: int) -> float:
 
 @dataclass(frozen=True)
 class Exchange:
-    """How the labels of some columns are exchanged where they mean nothing."""
+    """Exchange of the labels of some columns where they mean nothing."""
 
     columns: tuple[int, ...]
-    """Of the design; they are exchanged together."""
+    """Columns of the design that are exchanged together."""
     is_within: bool
     """Whether whole cells of a participant are exchanged; else participants of one stratum."""
     stratum: Ints
@@ -283,11 +283,11 @@ def exchange_p(
     Args:
         cells: Values of cells.
         design: ``(n_people, n_cells, n_columns)``.
-        covariances: That the effects were estimated with.
-        exchange: Which columns are exchanged, and how.
+        covariances: Covariances with which the effects were estimated.
+        exchange: Columns that are exchanged, and how.
         tested: Places of the parameters that are tested.
-        rng: For exchanges.
-        counted: Which of the exchanged columns are tested; all by default.
+        rng: Generator for exchanges.
+        counted: Exchanged columns that are tested; all by default.
         n_exchanges: Exchanges.
         ridge: As in `estimate_effects`.
 

@@ -50,7 +50,8 @@ Ints = NDArray[np.int64]
 MOST_LEVELS = 6
 """Different numbers within a participant that are conditions as they are; more are divided into bins."""
 N_BINS = 4
-"""Of a number that varies from trial to trial, for each participant by himself, with equally many responses each."""
+"""Bins of equal size into which each participant's responses are divided by a number that varies from trial to
+trial."""
 FEWEST_IN_LEVEL = 2
 """Participants in each condition or group."""
 FEWEST = 4
@@ -63,14 +64,14 @@ BETWEEN = " (between participants)"
 
 @dataclass(frozen=True)
 class ResponseColumns:
-    """What stands beside each response: conditions, groups, covariates."""
+    """Columns beside each response: conditions, groups, covariates."""
 
     person: tuple[NDArray[Any], ...]
     """``(n_rows,)`` of each experiment: the participant, by the same name in all experiments."""
     columns: tuple[Mapping[str, NDArray[Any]], ...]
     """``(n_rows,)`` of each experiment, by column, in text; empty where it is not known."""
     untested: str = ""
-    """Why labels cannot be exchanged, as a sentence: nothing is tested then, and effects have no p."""
+    """Reason why labels cannot be exchanged, as a sentence: nothing is tested then, and effects have no p."""
 
 
 def formula_of(by: Sequence[str], beside: ResponseColumns) -> EffectFormula:
@@ -211,13 +212,13 @@ class ParameterEffect:
 
     parameter: str
     label: str
-    """Of the column, such as ``strategy[regulate]``."""
+    """Name of the column, such as ``strategy[regulate]``."""
     term: str
     kind: str
     """Whether the predictor varies ``within`` or ``between`` participants."""
     scale: ParameterScale
     estimate: float
-    """On the parameter's scale."""
+    """Estimate on the parameter's scale."""
     error: float
     interval: tuple[float, float]
     """95%, on the parameter's scale."""
@@ -227,8 +228,8 @@ class ParameterEffect:
     """Probability of so large a statistic of any tested parameter, if the labels mean nothing. None where nothing can
     be exchanged: each experiment has one value of the predictor."""
     baseline: float
-    """On the scale, without the effect: at the levels with which others are compared, or the mean of a number. Columns
-    that have no part in the effect are as they are on average."""
+    """Value on the scale without the effect: at the levels with which others are compared, or the mean of a number.
+    Columns that have no part in the effect are as they are on average."""
     n_people: int
     n_tested: int = 1
     """Parameters and columns that `p` allows for."""
@@ -271,13 +272,13 @@ class ParameterEffects:
     frame: pd.DataFrame
     """A row for each cell that counts."""
     posteriors: CellPosteriors
-    """Of all cells."""
+    """Posteriors of all cells."""
     used: Ints
     """``(n_rows of the frame,)`` places of its cells among those of `posteriors`."""
     within_sd: Mapping[str, float]
-    """By parameter: standard deviation of a participant's cells beside errors and the predictors."""
+    """Standard deviation of a participant's cells beside errors and the predictors, by parameter."""
     between_sd: Mapping[str, float]
-    """By parameter: standard deviation of participants."""
+    """Standard deviation of participants, by parameter."""
     fitted: Array
     """``(n_rows of the frame, n_parameters)`` what the model predicts of each cell, on the scales of the parameters."""
     notes: tuple[str, ...] = ()
@@ -307,14 +308,14 @@ def find_effects(
     """Effects of a formula's predictors on a theory's parameters.
 
     Args:
-        theory: With its declared ranges.
+        theory: Theory with its declared ranges.
         trials: Experiments whose participants can be told apart.
         beside: What stands beside each response.
-        formula: That was read.
-        laboratory: Where the theory runs.
-        parameters: That are tested; those of the formula, or all, by default.
+        formula: Formula that was read.
+        laboratory: Laboratory in which the theory runs.
+        parameters: Parameters that are tested; those of the formula, or all, by default.
         prior_sd: Standard deviation of a normal prior of each effect, a share of the parameter's range; none at first.
-        seed: For points that are tried, and exchanged labels.
+        seed: Seed of points that are tried, and of exchanged labels.
         n_exchanges: Exchanges of labels.
 
     Raises:
@@ -390,10 +391,10 @@ def effects_of_cells(
     """Effects from what cells say; see `find_effects`.
 
     Args:
-        posteriors: Of all cells.
+        posteriors: Posteriors of all cells.
         frame: A row for each of these cells.
         used: Places of the cells whose predictors are known.
-        formula: That was read.
+        formula: Formula that was read.
         within: Predictors that vary within participants.
         asked: Parameters that are tested.
         notes: So far.
@@ -640,7 +641,7 @@ def _told(table: Array | None, row: int, column: int, is_tested: Sequence[bool])
 
 
 def _tested_columns(labels: Array, stratum: Ints) -> list[bool]:
-    """Which columns of labels vary within a stratum, as the level that all are compared with must, too."""
+    """Mark the columns of labels that vary within a stratum, as the level that all are compared with must, too."""
     reference = np.asarray((np.abs(labels) < 1e-12).all(axis=1)).reshape(-1, 1)
     if _is_of_strata(reference, stratum) and _has_levels(labels):
         return [False] * labels.shape[1]
@@ -665,7 +666,7 @@ class LevelMedian:
     parameter: str
     level: str
     value: float
-    """In the parameter's own unit."""
+    """Value in the parameter's own unit."""
     interval: tuple[float, float]
     """95%."""
 

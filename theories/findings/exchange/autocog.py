@@ -46,7 +46,7 @@ MOST_TEXT = 2**20
 MOST_LISTED = 50
 """Values that a parameter may list."""
 MOST_DEPTH = 12
-"""How deeply a file's objects are searched for theories."""
+"""Depth to which a file's objects are searched for theories."""
 PROBE = ((0.2, 0.8), (0.65, 0.35))
 N_PROBES = 2000
 ALONE = """
@@ -110,8 +110,8 @@ def import_autocog(
 
     Args:
         value: As AutoCog keeps it: YAML or JSON, or what either says.
-        sandbox: Where the policy is tried, to see whether it samples or always takes the likelier option.
-        name: Of the theory; what the file calls it, or what its text says before a colon, when left out.
+        sandbox: Sandbox in which the policy is tried, to see whether it samples or always takes the likelier option.
+        name: Name of the theory; what the file calls it, or what its text says before a colon, when left out.
         n_cues: Cues that the trials have, where a parameter has a value for each cue.
 
     Raises:
@@ -160,7 +160,7 @@ class HeldTheory:
     """A theory in a file of AutoCog that holds several: a round's ``theories.json``, or a ``state.json``."""
 
     label: str
-    """As the file calls it, such as ``pi_1``, or else its place, such as ``rounds.2.next_theory``."""
+    """Name in the file, such as ``pi_1``, or else its place, such as ``rounds.2.next_theory``."""
     value: Mapping[str, Any]
 
     @property
@@ -239,7 +239,7 @@ def docstring_of(claim: str, name: str = "") -> str:
     """The docstring ``Name: claim`` of a theory, with every word of both; a name is read off the claim if need be.
 
     Args:
-        claim: Of any length.
+        claim: Claim of any length.
         name: What the theory is called; what stands before the claim's first colon, if that is no sentence, or the
             first sentence by default.
     """
@@ -256,7 +256,7 @@ def docstring_of(claim: str, name: str = "") -> str:
 
 
 OTHER_NAMES = {"theory": "description", "predict": "predict_source", "policy": "policy_source"}
-"""What JSON calls the parts of YAML."""
+"""Names in JSON of the parts of YAML."""
 
 
 def _read(value: Any) -> Mapping[str, Any]:
@@ -272,7 +272,7 @@ def _parts(value: Any) -> Mapping[str, Any]:
 
 
 def _parsed(text: str) -> Any:
-    """What JSON or YAML says; YAML as plain values only, which name no class to be made."""
+    """Parse JSON or YAML; YAML as plain values only, which name no class to be made."""
     if len(text) > MOST_TEXT:
         raise TheorySourceError(f"the file has more than {MOST_TEXT:,} characters.")
     try:
@@ -401,7 +401,7 @@ def _reads_history(source: str) -> bool:
 
 
 def _policy(source: str, sandbox: Sandbox) -> str:
-    """Whether a policy draws choices ("sampled") or takes the likelier option ("greedy"), found by trying it."""
+    """Find whether a policy draws choices ("sampled") or takes the likelier option ("greedy"), by trying it."""
     check_source(source)
     probe = (
         f"import numpy as np\n\n{source}\n\n\ndef choose(parameters, trials, xp):\n"

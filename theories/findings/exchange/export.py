@@ -28,11 +28,11 @@ Array = NDArray[Any]
 MOST_CHECKED: Final = 40
 """Responses of a participant on which formulas are compared with the theory."""
 PARTICIPANTS_CHECKED: Final = 3
-"""Of the first experiment."""
+"""Participants of the first experiment whose likelihoods are compared."""
 CHECKED_AT: Final = (0.5, 0.3, 0.8)
 """Quantiles of the population at which they are compared."""
 TOLERANCE: Final = 1e-8
-"""In nats, of the log likelihood of all these responses."""
+"""Largest difference, in nats, of the log likelihood of all these responses."""
 
 
 def exported(
@@ -46,10 +46,10 @@ def exported(
     The code of the theory runs in this process: it must be a text of the package's own grammar.
 
     Args:
-        theory: With the population whose medians a fit starts from.
+        theory: Theory with the population whose medians a fit starts from.
         domain: Kind of task.
         trials: Responses, in the order of presentation.
-        names: For each experiment the participant's name at each response, where it is known.
+        names: Participant's name at each response of each experiment, where it is known.
 
     Raises:
         UnwritableError: The theory cannot be written as formulas, or they do not give its likelihood.
@@ -155,7 +155,7 @@ def _of_rows(trials: Trials, rows: Array) -> Trials:
 
 
 def _shown(domain: Domain, trials: Trials) -> dict[str, Array]:
-    """What was shown at each response, ``(n_rows, ...)``."""
+    """Return what was shown at each response, ``(n_rows, ...)``."""
     stimuli = {
         name: np.asarray(array)[trials.trial] for name, array in trials.stimuli.arrays.items()
     }

@@ -243,7 +243,7 @@ def _largest(formula: Formula) -> float:
 
 @dataclass
 class _Paths:
-    """Which way each branch on a symbol is taken, in one of the ways through the code."""
+    """Ways taken at the branches on a symbol, in one of the ways through the code."""
 
     taken: dict[Formula, bool] = field(default_factory=dict)
     given: dict[Formula, bool] = field(default_factory=dict)
@@ -259,7 +259,7 @@ _PATHS = _Paths()
 
 
 def joined(code: Callable[[], Any]) -> Any:
-    """What code gives, with both ways of each branch on a symbol joined by its condition.
+    """Run code with both ways of each branch on a symbol joined by its condition.
 
     Args:
         code: Returns an array of formulas, or a mapping of such arrays.
@@ -553,9 +553,9 @@ class TheoryFormulas:
     columns: tuple[str, ...]
     """Numbers of a trial that formulas read, such as ``amounts_1``: the first of the trial's ``amounts``."""
     feedback: tuple[str, ...]
-    """What follows a response and is read by a theory that learns."""
+    """Consequences of a response that a theory that learns reads."""
     probabilities: tuple[Formula, ...]
-    """Of each option."""
+    """Probability of each option."""
     state: tuple[str, ...] = ()
     """Numbers that a theory that learns keeps."""
     first: tuple[Formula, ...] = ()

@@ -39,7 +39,7 @@ OTHER_FORMS = (
     "A function that returns a likelihood is imported with --likelihood --responses FILE. An estimator of scikit-learn "
     "or a theorist of AutoRA is scored in Python, by lakatos.score(responses, rivals={'its name': estimator})."
 )
-"""What to do with Python that is no model of GeCCo."""
+"""Advice for Python that is no model of GeCCo."""
 SAME = 1e-6
 """Nats by which the value of two decisions may differ from those of each alone."""
 COLUMNS = """
@@ -108,9 +108,9 @@ def import_gecco(
 
     Args:
         source: Python with one or several such functions.
-        sandbox: Where it is tried whether decisions depend on those before.
-        name: Of the theory; the first line of the docstring when left out.
-        function: Which of several functions; the first one when left out.
+        sandbox: Sandbox in which it is tried whether decisions depend on those before.
+        name: Name of the theory; the first line of the docstring when left out.
+        function: Function, where the file has several; the first one when left out.
 
     Raises:
         TheorySourceError: It is of another form, or about another task; the message says what is missing.

@@ -58,7 +58,7 @@ PROBABILITIES, LOGS, LOGS_NEGATIVE = (
     "negative_log_probabilities",
 )
 RETURNS: Final = (TOTAL, TOTAL_NEGATIVE, PROBABILITIES, LOGS, LOGS_NEGATIVE)
-"""What a function may return: one number, or a number for each trial."""
+"""Forms of a function's result: one number, or a number for each trial."""
 VECTORS = {"parameters", "params", "model_parameters", "theta", "x", "pars", "par"}
 """Names of an argument that holds all parameters."""
 PEOPLE = (
@@ -108,7 +108,7 @@ class Likelihood:
     responses: tuple[str, ...]
     """Arguments that hold responses."""
     bounds: Mapping[str, tuple[float, float]]
-    """Of each parameter, in the order in which a vector holds them."""
+    """Bounds of each parameter, in the order in which a vector holds them."""
     returns: str
     """One of `RETURNS`."""
     vectorised: bool = False
@@ -423,7 +423,7 @@ def bounds_said(source: str, docstring: str) -> dict[str, tuple[float, float]]:
 
 @dataclass(frozen=True)
 class Said:
-    """What the user says of a function, in place of what is guessed."""
+    """Statements of the user about a function, in place of what is guessed."""
 
     function: str = ""
     participant: str = ""
@@ -440,11 +440,11 @@ class TranslatedModel:
 
     source: str
     known: Said
-    """What the model states of its function; columns by their names there."""
+    """Statements of the model about its function; columns by their names there."""
     notes: tuple[str, ...] = ()
 
     def said(self, user: Said, columns: Sequence[str]) -> Said:
-        """What the user says, completed by what the model states and the table has."""
+        """Return the user's statements, completed by what the model states and the table has."""
         own = {name: column for name, column in self.known.columns.items() if column in columns}
         return replace(
             user,
@@ -491,7 +491,7 @@ def _is_response(argument: str) -> bool:
 
 
 def _declared(source: str, table: pd.DataFrame, stated: Said) -> Likelihood:
-    """What the arguments of a function mean, before it is tried.
+    """Declare what the arguments of a function mean, before it is tried.
 
     Raises:
         TheorySourceError: An argument, a bound, the participants or the responses are open.
@@ -580,7 +580,7 @@ def import_likelihood(
     Args:
         source: Python with the function.
         table: Responses, a row for each trial, in the order of presentation; cells of text.
-        sandbox: Where it runs.
+        sandbox: Sandbox in which it runs.
         said: What is known of it.
         seconds: Processor time of one call.
 
@@ -614,7 +614,7 @@ def import_likelihood(
 
 
 def _reached(source: str, function: str) -> tuple[str, list[str]]:
-    """What a function needs of a script or notebook whose other parts a theory may not hold, and a note of that.
+    """Extract what a function needs of a script or notebook with other parts that a theory may not hold; and a note.
 
     Raises:
         TheoryLintError: The function needs what a theory may not hold.
@@ -788,7 +788,7 @@ class _Trial:
         return self.sandbox.open_function(self.item.called, people or self.people, self.limits)
 
     def _at(self, person: int, vector: Array, trial: int | None = None) -> str:
-        """Where something was found, in words."""
+        """Describe where something was found."""
         values = ", ".join(
             f"{name}={value:.6g}" for name, value in zip(self.item.bounds, vector, strict=True)
         )
@@ -798,7 +798,7 @@ class _Trial:
     def _values(
         self, session: LikelihoodSession, person: int, vectors: Array | None = None
     ) -> Array:
-        """What the function returns for one participant, at all vectors by default.
+        """Compute the function's values for one participant, at all vectors by default.
 
         Raises:
             TheoryError: It fails, or returns what is not finite.
@@ -853,7 +853,7 @@ class _Trial:
                     )
 
     def _forms(self, raw: Sequence[Array]) -> list[str]:
-        """What the values may be, by their signs."""
+        """List what the values may be, by their signs."""
         values = np.concatenate([own.reshape(-1) for own in raw])
         lowest, highest = float(values.min()), float(values.max())
         if all(own.shape[1] == 1 for own in raw):
@@ -983,7 +983,7 @@ class _Trial:
     def _most_unnormalised(
         self, session: LikelihoodSession, form: str, *, is_total: bool
     ) -> tuple[float, str]:
-        """How far the sum over all responses to a trial is from 1 at most, and where, in words."""
+        """Find how far the sum over all responses to a trial is from 1 at most, and where, in words."""
         combined = list(product(*self._with_unseen(session, form, is_total=is_total)))
         worst, where = 0.0, "1"
         for person in range(min(3, len(self.people))):

@@ -155,7 +155,7 @@ def read_pymc(text: str) -> TranslatedModel:
 
 
 def imported_names(tree: ast.Module) -> dict[str, str]:
-    """What each imported name stands for, with its module."""
+    """Return what each imported name stands for, with its module."""
     found = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -302,7 +302,7 @@ def _alone(node: ast.expr, names: Mapping[str, str], above: set[str]) -> ast.exp
 
 
 def _called(names: Mapping[str, str]) -> str:
-    """What a file calls PyMC."""
+    """Return the name by which a file calls PyMC."""
     return next(own for own, whole in names.items() if whole == "pymc")
 
 

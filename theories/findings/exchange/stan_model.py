@@ -143,11 +143,12 @@ SIZES: Final = ("N", "B", "T", "Tsubj", "Bsubj", "P", "Narm", "Nu_max", "Nl_max"
 SHOWN: Final[Mapping[str, tuple[str, str, str]]] = {
     "ts": ("level2_choice", "level2_shown", "((level2_choice > 2) != (level2_shown > 2)).any()"),
 }
-"""Of a task a column that holds, beside the response, what was shown: its second argument, and where both disagree."""
+"""Column of a task that holds the response, the name under which it also stands for what was shown, and where both
+differ."""
 ARITHMETIC: Final = 4
 """Level of binding from which signs are arithmetic; lower ones compare."""
 FAR: Final = 10.0
-"""Where a parameter without an end is cut, in units of its plausible value, or of 1."""
+"""Place where a parameter without an end is cut, in units of its plausible value, or of 1."""
 
 
 def is_stan(file: Path, text: str) -> bool:
@@ -423,7 +424,7 @@ class StanProgram:
         self.transformed: list[tuple[set[str], list[str]]] = []
         """Words and lines of each statement that computes from them."""
         self.ends: dict[str, tuple[float, float]] = {}
-        """Of vectors with both ends declared as numbers."""
+        """Ends of vectors that declare both as numbers."""
         self.functions: list[str] = []
         self.transformed_data: list[str] = []
         self.log_likelihood: list[str] = []

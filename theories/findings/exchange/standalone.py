@@ -35,7 +35,7 @@ START = {start}
 """Medians of the population, {people}."""
 '''
 MARK = "# The theory itself, as the laboratory runs it.\n"
-"""Before the text of the theory."""
+"""Line before the text of the theory."""
 ALONE = '''
 
 def probabilities(values, trials):
@@ -88,7 +88,7 @@ def write_function(theory: Theory, arrays: dict[str, tuple[int, ...]]) -> str:
     """The text of a Python file with a theory as a function of its parameters.
 
     Args:
-        theory: With the people whose medians a fit starts from.
+        theory: Theory with the people whose medians a fit starts from.
         arrays: What people see: the shape of each array in trials of the domain, after its first axis.
     """
     claims, source = theory.account(), theory.program.source
@@ -133,13 +133,13 @@ def source_in_function(text: str) -> str:
 
 
 def _columns_read(source: str, arrays: Collection[str]) -> list[str]:
-    """Which of these arrays a theory looks up, in their order."""
+    """Find which of these arrays a theory looks up, in their order."""
     looked_up = {key for _, key in _lookups(source)}
     return [name for name in arrays if name in looked_up]
 
 
 def _feedback_read(source: str) -> list[str]:
-    """What a theory that learns looks up in what follows a response: the last argument of its ``learn``."""
+    """List what a theory that learns reads from the last argument of its ``learn``, the consequences of a response."""
     learn = next(item for item in called_functions(parse(source).body) if item.name == "learn")
     feedback = learn.args.args[-1].arg
     return sorted({key for variable, key in _lookups(source) if variable == feedback})

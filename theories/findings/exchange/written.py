@@ -22,7 +22,7 @@ from lakatos.theories.language.prior import Prior
 
 Array = NDArray[Any]
 LEAST_PROBABILITY: Final = 1e-12
-"""Of an option, in every likelihood."""
+"""Smallest probability of an option, in every likelihood."""
 RESERVED: Final = frozenset(
     {
         "data",
@@ -163,7 +163,7 @@ NUMBERED: Final = re.compile(r"(v|chosen_|state_).*\d+")
 
 @dataclass(frozen=True)
 class ExportedTheory:
-    """What a program says of a theory."""
+    """Description of a theory in a program."""
 
     name: str
     claim: str
@@ -177,7 +177,7 @@ class ExportedTheory:
     n_checked: int
     """Rows of which the program itself checks the log likelihood."""
     log_likelihood: float
-    """Of these rows at ``start``, as the laboratory computes it."""
+    """Log likelihood of these rows at ``start``, as the laboratory computes it."""
     pooled: bool = False
     """Whether rows are counts in which participants cannot be told apart."""
 
@@ -198,7 +198,7 @@ class ExportedTheory:
 # --- expressions ------------------------------------------------------------------------------------------------------
 
 Write = Mapping[str, Callable[..., str]]
-"""How a language writes each operation."""
+"""Functions by which a language writes each operation."""
 
 
 def _infix(sign: str) -> Callable[..., str]:
@@ -256,8 +256,8 @@ def statements(
 
     Args:
         results: Formulas.
-        write: Of the language.
-        names: Of symbols, where they have another name in the program.
+        write: Functions by which the language writes operations.
+        names: Names of symbols, where they have another name in the program.
     """
     every = list(nodes(results))
     uses: dict[int, int] = {}
@@ -304,7 +304,7 @@ def own_name(name: str) -> str:
 
 
 def _names(theory: ExportedTheory) -> dict[str, str]:
-    """What symbols are called in a program."""
+    """Return the names of symbols in a program."""
     form = theory.formulas
     own = (*form.state, *chosen_of(len(form.probabilities)))
     given = (*form.parameters, *theory.columns)
@@ -640,7 +640,7 @@ def _need_participants(theory: ExportedTheory) -> None:
 
 
 def _about(theory: ExportedTheory) -> list[str]:
-    """What the theory is, in lines."""
+    """Describe the theory, in lines."""
     claim = textwrap.wrap(f"{theory.name}: {' '.join(theory.claim.split())}", 110)
     priors = [
         f"  {name}: {prior.low:g} to {prior.high:g}"

@@ -1,1 +1,1 @@
-"""What can be predicted without psychology, and how much of it a theory predicts."""
+"""Predictions without psychology, and how much of them a theory reaches."""

@@ -60,7 +60,7 @@ def guessing(n_options: Sequence[int | float]) -> float:
     """Mean log score (nats per response) of guessing among the offered options, averaged over experiments.
 
     Args:
-        n_options: Of each experiment; see `n_offered`.
+        n_options: Number of options of each experiment; see `n_offered`.
     """
     return float(np.mean(-np.log(n_options)))
 
@@ -79,7 +79,7 @@ def completeness(
     Args:
         theory: Scores of each experiment.
         ceiling: Those of the learner, of the same units.
-        n_options: Of each experiment; see `n_offered`.
+        n_options: Number of options of each experiment; see `n_offered`.
 
     Returns:
         The share, or None where the learner is not clearly better than guessing, or there are fewer than ten units.

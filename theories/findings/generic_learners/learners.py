@@ -66,7 +66,7 @@ class LearnerRows:
     response: Rows
     count: Array
     person: Rows
-    """Of all experiments; where people cannot be told apart, one for each trial."""
+    """Unit of each response, numbered over all experiments; where people cannot be told apart, each trial is one."""
     experiment: Rows
     trials: tuple[Trials, ...]
 
@@ -143,7 +143,7 @@ def fit_learners(columns: Array, counts: Array, seed: int, *, large: bool) -> tu
     Args:
         columns: ``(n_cells, n_options, n_columns)``.
         counts: ``(n_cells, n_options)`` responses.
-        seed: Of everything by lot, so that the same answers make the same learners.
+        seed: Seed of everything by lot, so that the same answers make the same learners.
         large: Whether the learners are large; small ones predict better where responses are noisy.
     """
     from sklearn.exceptions import ConvergenceWarning
@@ -283,9 +283,10 @@ PEOPLE = {
     "lapse": Prior("uniform", 0.0, 0.5),
     "side": Prior("uniform", -2.0, 2.0),
 }
-"""How people may differ in following the learners: strictness, random choices, and the last option for its place."""
+"""Ways in which people may differ in following the learners: strictness, random choices, and the last option for its
+place."""
 TASTE = Prior("uniform", -2.0, 2.0)
-"""How much more than others a person wants of what people differ in."""
+"""Prior of how much more than others a person wants of what people differ in."""
 
 
 @dataclass(frozen=True)
@@ -396,7 +397,7 @@ def _parts(n_rows: int, per_row: int) -> list[slice]:
 
 
 def learn_population(rows: LearnerRows, strength: Array) -> LearnerPopulation:
-    """Who the people are, on top of learners that did not see the responses in question."""
+    """Estimate the population of people, on top of learners that did not see the responses in question."""
     if rows.trials[0].pooled:
         tastes = np.zeros((*rows.columns.shape[:2], 0))
         drawn = draw_population(PEOPLE, N_POINTS, np.random.default_rng(0))
@@ -431,7 +432,7 @@ def _known_people(rows: LearnerRows) -> NDArray[np.bool_]:
 FOLLOWER = {"scale": np.array([0.5]), "lapse": np.array([0.02]), "side": np.zeros(1)}
 """Somebody who follows the learners half as strictly as they say, and hardly lapses."""
 SCALES = np.array([0.2, 0.3, 0.45, 0.65, 1.0])
-"""How strictly learners may be followed where their sizes are compared."""
+"""Strictness with which learners may be followed where their sizes are compared."""
 
 
 def _tastes(rows: LearnerRows, strength: Array) -> Array:
@@ -471,7 +472,7 @@ def _tastes(rows: LearnerRows, strength: Array) -> Array:
 
 @dataclass(frozen=True)
 class LearnerPrediction:
-    """What generic learners make of responses that they did not see."""
+    """Predictions of generic learners for responses that they did not see."""
 
     scores: list[UnitScores]
     """One of each experiment, whose units are those of a theory's scores."""
@@ -486,9 +487,9 @@ def predict_left_out(
     """Predict every experiment from the others; of the only one, other people (or trials, where they are pooled).
 
     Args:
-        domain: Of the trials.
+        domain: Domain of the trials.
         trials: All experiments, like those of `theories.engine.fitting.fit.score_experiments`.
-        seed: Of the learners.
+        seed: Seed of the learners.
     """
     rows = read_rows(domain, trials)
     fold = folds_of(domain, rows, left_out_kind(trials))
@@ -510,12 +511,12 @@ def predict_others(
     """Predict answers to other trials, or of other people, from those learned.
 
     Args:
-        domain: Of the trials.
+        domain: Domain of the trials.
         learned: Experiments to learn from.
         unseen: Experiments to predict.
         kind: What is left out in turn to learn who the people are: ``data sets``, ``experiments``, ``people`` or
             ``trials``.
-        seed: Of the learners.
+        seed: Seed of the learners.
     """
     both = read_rows(domain, [*learned, *unseen])
     is_new = both.experiment >= len(learned)
@@ -536,7 +537,7 @@ def predict_others(
 
 
 def ceiling_of_people(domain: Domain, trials: Sequence[Trials]) -> list[UnitScores] | None:
-    """What other people's responses to the same trial predict, by people who may differ: the noise ceiling.
+    """Score the predictions from other people's responses to the same trial, if people may differ: the noise ceiling.
 
     Each answer is predicted from the shares among all other people, shrunk towards even odds by one response; on top
     stands a population that differs in strictness, lapses, side and tastes, learned from other people.
@@ -566,7 +567,7 @@ def ceiling_of_people(domain: Domain, trials: Sequence[Trials]) -> list[UnitScor
 
 
 def left_out_kind(trials: Sequence[Trials]) -> str:
-    """What is left out in turn where theories are scored on the responses from which their people were learned."""
+    """Name what is held out in turn where theories are scored on the responses that taught their populations."""
     if data_sets_of(item.experiment for item in trials):
         return "data sets"
     if len(trials) > 1:

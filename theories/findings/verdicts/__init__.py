@@ -1,1 +1,1 @@
-"""What a verdict rests on: advantages, company, sensitivity, truth, words. Open `conclude.py` first."""
+"""Basis of a verdict: advantages, company, sensitivity, truth, words. Open `conclude.py` first."""

@@ -85,7 +85,7 @@ class CompanyAnswers:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What averages go over: data sets where there are several, else experiments."""
+        """Names of what averages go over: data sets where there are several, else experiments."""
         return tuple(dict.fromkeys(left_out_with(self.experiments)))
 
     def over_names(self, scores: Sequence[UnitScores]) -> list[UnitScores]:
@@ -118,7 +118,7 @@ def answers_of_company(evidence: TheoryEvidence) -> CompanyAnswers:
 
 
 def learn_generically(domain: Domain, seed: int, answers: CompanyAnswers) -> LearnerPrediction:
-    """What generic learners make of the responses; the same seed makes the same learners."""
+    """Predict the responses by generic learners; the same seed makes the same learners."""
     if not answers.unseen:
         return predict_left_out(domain, answers.learned, seed=seed)
     kind = "people" if domain.sequential else "trials"
@@ -128,12 +128,12 @@ def learn_generically(domain: Domain, seed: int, answers: CompanyAnswers) -> Lea
 def measure_company(
     evidence: TheoryEvidence, names: Sequence[Digest], artifacts: ArtifactStore
 ) -> CompletenessMeasured:
-    """How rivals predict beside published theories and learners; all are taught and tested by the same responses.
+    """Compare rivals with published theories and learners, all taught and tested by the same responses.
 
     Args:
         evidence: What is known of theories.
         names: Rivals, the leader first.
-        artifacts: Where sources of published theories are kept.
+        artifacts: Store in which sources of published theories are kept.
     """
     answers = answers_of_company(evidence)
     own = {name: answers.over_names(_scores_in_pool(evidence, name)) for name in names}
@@ -167,7 +167,7 @@ def not_competing(
     """The published theories that did not compete, neither as they are nor under another name.
 
     Args:
-        published: By name in study files.
+        published: Published theories by name in study files.
         pool: Digests of the theories that competed.
         renamed: Names of published theories whose form competed under another name.
     """
@@ -283,7 +283,7 @@ def _measured(
 def best_of_each_form(
     competing: Iterable[tuple[str, TheoryCompleteness]],
 ) -> list[TheoryCompleteness]:
-    """Of theories with the titles of their published forms, the best of each form, so that none counts twice."""
+    """Choose the best theory of each published form, given with its title, so that none counts twice."""
     best: dict[str, TheoryCompleteness] = {}
     for title, one in competing:
         if title not in best or one.score > best[title].score:

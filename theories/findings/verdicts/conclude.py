@@ -77,7 +77,7 @@ class RivalComparison:
     advantage: ScoreEstimate
     """Advantage of the leader, in nats per choice."""
     basis: str
-    """On which data."""
+    """Data of the comparison, in words."""
     n_compared: int = 1
     """Theories among which the leader was chosen on these data; 1 where it was chosen without them."""
 
@@ -290,7 +290,7 @@ def random_choices_in_words(
     """A sentence that choices called random are part of what is not understood, if something is left.
 
     Args:
-        theory: With its population.
+        theory: Theory with its population.
         left: Ratio of its squared error to the sampling noise, where it is known.
         pooled: Whether responses are counts, of nobody in particular.
     """
@@ -357,8 +357,8 @@ def compare_leader(
     every rival needs no correction: a false claim would have to be false for each.
 
     Args:
-        theories: With their scores.
-        experiments: That these are of.
+        theories: Theories with their scores.
+        experiments: Experiments that these are of.
         leader: Is compared.
         first: Theories that the campaign began with, the leader perhaps among them.
     """
@@ -428,7 +428,7 @@ def _on_sealed(
     leader: Digest,
     rivals: Sequence[Digest],
 ) -> list[RivalComparison]:
-    """On responses that were sealed from the loop; none where there are none."""
+    """Compare on responses that were sealed from the loop; empty where there are none."""
     sealed, opened = decisive_sealed_of(theories, experiments), experiments.sealed
     if not sealed or opened is None:
         return []
@@ -449,7 +449,7 @@ def _on_frozen(
     leader: Digest,
     rivals: Sequence[Digest],
 ) -> list[RivalComparison]:
-    """On predictions that were frozen before the responses; none where a rival has none."""
+    """Compare on predictions that were frozen before the responses; empty where a rival has none."""
     advantages = {name: frozen_advantage(theories, experiments, leader, name) for name in rivals}
     frozen = {name: item for name, item in advantages.items() if item is not None}
     if not frozen or len(frozen) < len(rivals):
@@ -466,7 +466,7 @@ def _on_frozen(
 
 
 def frozen_basis(experiments: Sequence[str]) -> str:
-    """In words, before which experiments predictions were frozen; of many, their number."""
+    """State the experiments before which predictions were frozen; of many, their number."""
     names = [experiment_in_words(name) for name in experiments]
     if len(names) > MOST_FROZEN:
         return f"predictions frozen before {len(names)} experiments"
@@ -524,7 +524,7 @@ def _what_it_says(evidence: TheoryEvidence, leader: Digest) -> list[str]:
 
 
 def _noise_beside(theory: Theory) -> str:
-    """How the lapses of a theory can differ from those of the published theory of its form."""
+    """State how the lapses of a theory can differ from those of the published theory of its form."""
     return ", with lapses" if LAPSE in theory.priors else ", without lapses"
 
 
@@ -535,7 +535,7 @@ def _closest(evidence: TheoryEvidence, leader: Digest, rival: Digest) -> str:
 
 
 def _advantage_in_words(evidence: TheoryEvidence, found: ComparedLeader) -> list[str]:
-    """Whether the leader is ahead, of which rival, and by how much."""
+    """State whether the leader is ahead, of which rival, and by how much."""
     name, decides = evidence.theories.name(found.leader), found.strictest
     if decides is None:
         return [f"{name} leads; the study has no other initial theory to compare it with."]
@@ -610,7 +610,7 @@ def _few_in_words(evidence: TheoryEvidence, found: ComparedLeader) -> list[str]:
 
 
 def _on_each_data_set(evidence: TheoryEvidence, leader: Digest, rival: Digest | None) -> list[str]:
-    """How the leader predicts each data set from the others, where there are several, and that this made it lead."""
+    """State how the leader predicts each data set from the others, if there are several, and that this made it lead."""
     experiments = list(evidence.experiments.collected)
     data_sets = data_sets_of(experiments)
     if not data_sets:

@@ -34,9 +34,9 @@ def weigh_exactness(
     Args:
         evidence: What is known of theories.
         leader: A theory with frozen predictions.
-        error: Of these, as `error_of_all_frozen` found it.
-        rng: Of the simulated people.
-        cycle: In which it is weighed.
+        error: Error of these predictions, as `error_of_all_frozen` found it.
+        rng: Generator for the simulated people.
+        cycle: Cycle in which it is weighed.
         allowed: Squared error beyond chance that the upper end of the interval may have.
     """
     frozen = foretold(evidence, leader)
@@ -118,7 +118,7 @@ def _in_words(
     n_checks: int,
     misfits: Sequence[str],
 ) -> str:
-    """What was found, and the reason."""
+    """State the result and the reason."""
     low, high = error.interval
     exact = high < allowed and not misfits
     found = (

@@ -21,7 +21,7 @@ MISFIT_RATIO = (
     "the squared error on the presented trials after fitting the parameters, divided by its mean in data simulated "
     "from the theory"
 )
-"""What the ratio is, for pages."""
+"""Definition of the ratio, for pages."""
 Verdict = Literal["better", "published", "nothing_left"]
 
 
@@ -33,7 +33,7 @@ def verdict_of(
     is_ahead_of_published: bool | None,
     left: ErrorRatio | None,
 ) -> Verdict:
-    """Which of the three verdicts the data support.
+    """Decide which of the three verdicts the data support.
 
     Args:
         is_ahead: Whether the leading theory is ahead of every initial theory in every comparison of the report, the
@@ -83,7 +83,7 @@ def ratio_in_words(left: ErrorRatio | None, theory: str = "") -> str:
 
 
 def no_finding(board: Scoreboard, *, pooled: bool) -> str:
-    """That too few participants responded for any finding; else empty."""
+    """State that too few participants responded for any finding; else empty."""
     n_units = board.leader.score.n_units if board.standings and not pooled else None
     if n_units is None or n_units >= LEAST_UNITS:
         return ""
@@ -107,7 +107,7 @@ def headline(
     """The verdict in one sentence.
 
     Args:
-        verdict: Of `verdict_of`.
+        verdict: Verdict of `verdict_of`.
         leader: Name of the leading theory.
         published: Name of the published (or initial) theory that it was not shown to be better than; the leader's own
             where the leader is published.

@@ -1,4 +1,4 @@
-"""What the trace keeps of a verdict and of what it rests on."""
+"""Records of a verdict and of what it rests on."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class ErrorOnTrials(Record):
     version: Literal[1] = 1
     theory: Digest
     open: float
-    """On trials that the loop has seen, averaged over experiments."""
+    """Error on trials that the loop has seen, averaged over experiments."""
     sealed: float | None
     sealed_error: float | None
     """Standard error of ``sealed`` over trials."""
@@ -66,10 +66,10 @@ class TruthCompared(Record):
     uncorrected: dict[str, float]
     """The same with lapses and the study's ``random_choices``."""
     pool: dict[str, float]
-    """Like ``corrected`` for every theory of the pool, on a sample of trials."""
+    """Value as in ``corrected`` for every theory of the pool, on a sample of trials."""
     sequence: dict[str, dict[str, float]]
-    """If the rule or the leader depends on the past: how often participants repeat their last choice, overall, after
-    a reward and after none; for ``hidden`` and by theory."""
+    """Frequency with which participants repeat their last choice, overall, after a reward and after none, if the rule
+    or the leader depends on the past; for ``hidden`` and by theory."""
 
 
 class TheoriesMapped(Record):
@@ -118,7 +118,7 @@ class CrossValidated(Record):
     error: float
     """Mean squared error of choice proportions over trials."""
     standard_error: float
-    """Over trials."""
+    """Standard error over trials."""
 
 
 class ConfirmationFinished(Record):
@@ -166,7 +166,7 @@ class ExclusionSensitivity(Record):
 
 
 class UnexplainedError(Record):
-    """What a theory leaves unexplained: its misfit ratio on the presented trials."""
+    """Unexplained error of a theory: its misfit ratio on the presented trials."""
 
     kind: Literal["unexplained_error"] = "unexplained_error"
     version: Literal[1] = 1
@@ -177,7 +177,7 @@ class UnexplainedError(Record):
     """Ends of the 90% interval."""
     high: float
     degrees: float
-    """Of freedom of the error under the theory."""
+    """Degrees of freedom of the error under the theory."""
 
     @property
     def known(self) -> ErrorRatio:
@@ -224,5 +224,5 @@ class CampaignConcluded(Record):
     cross_validated: tuple[CrossValidated, ...]
 
     def left_by(self, theory: Digest) -> ErrorRatio | None:
-        """What a theory leaves unexplained; None where it was not measured."""
+        """Return what a theory leaves unexplained; None where it was not measured."""
         return next((item.known for item in self.unexplained if item.theory == theory), None)

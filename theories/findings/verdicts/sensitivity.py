@@ -1,4 +1,4 @@
-"""What the verdict would be if nobody had been excluded."""
+"""The verdict as it would be if nobody had been excluded."""
 
 from __future__ import annotations
 

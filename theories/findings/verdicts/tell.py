@@ -36,11 +36,11 @@ COMPARE = {"<": operator.lt, ">": operator.gt}
 
 
 def tell_of(evidence: TheoryEvidence, names: Sequence[Digest]) -> TheoriesTold:
-    """What the record says.
+    """Describe the rivals for the record of the verdict.
 
     Args:
         evidence: What the run knows.
-        names: Of the rivals, the leader first.
+        names: Names of the rivals, the leader first.
     """
     trials = [evidence.trials(name) for name in evidence.experiments.collected]
     theories = [evidence.theory(name) for name in names]
@@ -80,7 +80,7 @@ def _clauses_of(theories: Sequence[Theory]) -> list[Wording]:
 def lacking_trials(
     clauses: Sequence[Wording], domain: Domain, asked: Sequence[Stimuli]
 ) -> frozenset[str]:
-    """What clauses need or lack ("rare_outcome < 0.3"), as far as no trial that was asked has it."""
+    """Return what clauses need or lack ("rare_outcome < 0.3"), as far as no presented trial has it."""
     needs = {
         need
         for clause in clauses
@@ -115,7 +115,7 @@ def trials_with_outcomes(domain: Domain, trials: Sequence[Trials]) -> list[Stimu
 def _try_clauses(
     evidence: TheoryEvidence, theory: Theory, asked: Sequence[Stimuli]
 ) -> list[TriedClause]:
-    """What trying a theory's clauses found; nothing where it cannot be run on these trials."""
+    """Try a theory's clauses; empty where it cannot be run on these trials."""
     rng = np.random.default_rng(0)
     some = asked
     if not evidence.domain.sequential:

@@ -1,4 +1,4 @@
-"""How close theories came to the hidden rule, where there is one, and how they lie to one another."""
+"""Distances of theories from the hidden rule, where there is one, and from one another."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def _sequence_statistics(
     rng: np.random.Generator,
     random_choices: float,
 ) -> dict[str, dict[str, float]]:
-    """How often people repeat their last choice under the rule and under the leader; empty where neither learns."""
+    """Compute how often people repeat their last choice under the rule and the leader; empty if neither learns."""
     theories = {"hidden": hidden, leader: evidence.theory(leader)}
     if not any(theory.learns for theory in theories.values()):
         return {}

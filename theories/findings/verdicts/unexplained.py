@@ -1,4 +1,4 @@
-"""What a theory leaves unexplained on the presented trials; see `theories.engine.scoring.unexplained`.
+"""Unexplained error of a theory on the presented trials; see `theories.engine.scoring.unexplained`.
 
 Shares of responses to each trial are compared where trials have at least five responses. Where they have fewer, a
 theory that only knew the mean would look perfect, since a single response deviates from any share by what chance makes
@@ -58,10 +58,10 @@ def left_unexplained(
     """The misfit ratio of a theory on the presented trials.
 
     Args:
-        laboratory: Where the theory runs.
-        theory: With the population estimated from these responses.
+        laboratory: Laboratory in which the theory runs.
+        theory: Theory with the population estimated from these responses.
         trials: Experiments.
-        n_draws: Of the population.
+        n_draws: Number of draws of the population.
 
     Returns:
         The ratio; None where the theory has as many parameters as the data have shares, or where participants cannot
@@ -121,7 +121,7 @@ def _in_columns(domain: Domain, table: Array) -> Array:
     Cumulated shares show at once that responses lie higher than predicted, which shares of single numbers hide.
 
     Args:
-        domain: Of the responses.
+        domain: Domain of the responses.
         table: ``(..., n_options)``.
     """
     if table.shape[-1] == 2:
@@ -139,7 +139,7 @@ def _groups_of_trials(domain: Domain, stimuli: Stimuli, mean: Array) -> Iterator
     """``(n_trials,)`` numbers of groups of trials that are alike, in one way after another.
 
     Args:
-        domain: Of the trials.
+        domain: Domain of the trials.
         stimuli: The trials.
         mean: ``(n_trials, n_options)`` predicted shares.
     """
@@ -165,7 +165,7 @@ def _groups_of_options(stimuli: Stimuli, mean: Array) -> Iterator[NDArray[np.int
 
 
 def _cells(domain: Domain, trials: Trials, mean: Array) -> Callable[[Array, Array], Array]:
-    """What sums deviations over the responses that are compared together.
+    """Return a function that sums deviations over the responses that are compared together.
 
     Returns:
         A function of ``(..., n_trials, n_options)`` counts beyond those predicted and ``(n_trials,)`` responses, to
@@ -218,10 +218,10 @@ def _drawn(
     """Deviations where the probabilities of each drawn participant are known.
 
     Args:
-        domain: Of the trials.
+        domain: Domain of the trials.
         evidence: The responses and the probabilities of every draw.
         latent: ``(n_draws, n_parameters)`` of the draws.
-        rng: For simulated responses.
+        rng: Generator for simulated responses.
     """
     trials, p = evidence.trials, evidence.probabilities
     n_responses = trials.totals.sum(axis=1)
@@ -257,7 +257,7 @@ def _rounded(p: Array) -> Array:
 
 @dataclass(frozen=True)
 class _People:
-    """Who was asked what, and how often."""
+    """Trials that each participant responded to, and how often."""
 
     person: NDArray[np.int64]
     trial: NDArray[np.int64]
