@@ -370,7 +370,7 @@ def add_files(routes: APIRouter, site: PageSite) -> None:
         found = site.store.plugin(digest)
         if found is None:
             raise RefusedError(404, "file", "no experiment has such a plugin.")
-        text, policy = plugin_frame(found)
+        text, policy = plugin_frame(found.script, found.class_name)
         headers = {**kept, "Content-Security-Policy": policy, "X-Frame-Options": "SAMEORIGIN"}
         return HTMLResponse(text, headers=headers)
 

@@ -11,7 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-from lakatos.experiments.presentation import PagePlugin, csp_hash
+from lakatos.experiments.presentation import csp_hash
 
 PAGE: Final = Path(__file__).parent / "page"
 STYLE: Final = (
@@ -25,10 +25,10 @@ _IMPORT = re.compile(
 
 
 @lru_cache(maxsize=16)
-def plugin_frame(plugin: PagePlugin) -> tuple[str, str]:
+def plugin_frame(script: str, class_name: str) -> tuple[str, str]:
     """The document of a plugin, and its policy of content security."""
     host = _lines((PAGE / "plugin_host.js").read_text(encoding="utf-8"))
-    own = f"\n{_module(plugin.script)}\nlakatosHost.begin({plugin.class_name});\n"
+    own = f"\n{_module(script)}\nlakatosHost.begin({class_name});\n"
     text = (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Plugin</title>'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'

@@ -78,6 +78,7 @@ function presentation(page) {
       words.textContent = fill(page.flow().loading_files, { step: number + 1, of: wanted.length });
       await load(digest).catch(() => {});
     }
+    display.replaceChildren();
   }
 
   /** Players in the places that a text has for them; fails if a file cannot be loaded or played. */

@@ -151,14 +151,15 @@
       let feedback = "";
       while (this.items.length) {
         const { status, value } = await ask("api/answers", this.items[0]);
-        this.refused = status !== 200 || value.refused === true;
         if (status === 200) {
           shelf.drop(this.items.shift());
           feedback = value.saved ? value.feedback : "";
+          this.refused = value.refused === true;
           take(value.state);
         } else {
           this.clear(); // the study ended, or this person is not known any more: the server knows what is asked now
           await refresh();
+          this.refused = !ended();
         }
       }
       return feedback;
@@ -331,9 +332,9 @@
     const time = Math.round((performance.now() - answer.shown) * 10) / 10;
     const own = answer.data === null ? {} : { recorded: answer.data };
     await queue.add({ position: mine, response: null, response_time_ms: time, onset_ms: since(answer.shown), ...away.take(), ...own });
-    if (!queue.refused || ended()) return;
+    if (!queue.refused) return;
     await untilThere(display, texts.flow.not_loaded);
-    if (position === mine) await goWithout(mine, "data: refused"); // so large or odd that the server did not read them
+    if (position === mine && !ended()) await goWithout(mine, "data: refused"); // so large or odd that the server did not read them
   }
 
   /** One step: what is shown, a button for each option, and keys for them. */
