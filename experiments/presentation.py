@@ -178,13 +178,14 @@ class Presentation:
     media: Mapping[Digest, Medium]
     waits_for_end: bool
     """Whether a response is possible only after sounds and films have ended."""
-    n_screens: int
     fields: Mapping[str, RecordedField]
     """Values that a response may bring, by name."""
     screens: Callable[[Stimuli, int], tuple[Screen, ...]] = field(compare=False)
     """Screens before the response to a trial."""
     picture: Callable[[Stimuli, int], str] = field(compare=False)
     """What is shown with the options: the picture without what a screen has shown."""
+    words: tuple[str, ...] = ()
+    """The same in sentences, for the preregistration."""
     plugin: PagePlugin | None = None
 
 

@@ -45,11 +45,35 @@ def presentation_in(text: str) -> Presentation | None:
     return Presentation(
         media=media,
         waits_for_end=task.wait_for_end,
-        n_screens=len(task.screens),
         fields=fields,
         screens=trials.screens,
         picture=trials.picture,
+        words=_words(task),
         plugin=_plugin(task, known, trials) if task.plugin else None,
+    )
+
+
+def _words(task: TaskDeclaration) -> tuple[str, ...]:
+    """How trials are presented, in sentences."""
+    found = []
+    if task.screens:
+        screens = [
+            f"{screen.what} ({f'{screen.ms:g} ms' if screen.ms else 'to its end'})"
+            for screen in task.screens
+        ]
+        found.append(f"Screens before the options: {', '.join(screens)}.")
+    if any(item.audio or item.video for item in task.attributes.values()):
+        when = "after they have ended" if task.wait_for_end else "while they are played, too"
+        found.append(f"Sounds and films are played once; a response is possible {when}.")
+    if task.plugin:
+        name, data = task.plugin.file, ", ".join(task.plugin.data)
+        digest = digest_in(task.embedded[name])[:12] if name in task.embedded else ""
+        found.append(
+            f"The jsPsych plugin {name} (SHA-256 {digest}...) presents trials and returns {data}."
+        )
+    return (
+        *found,
+        "A trial of which a file cannot be loaded, or whose plugin fails, is missed and recorded.",
     )
 
 

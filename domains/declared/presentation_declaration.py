@@ -230,6 +230,12 @@ class TaskScreen(TaskSection):
         return next(((use, name) for use, name in uses.items() if name), None)
 
     @property
+    def what(self) -> str:
+        """What is shown, for the preregistration."""
+        named = self.file[1] if self.file else f"the attribute {self.attribute}"
+        return f"“{self.text}”" if self.text else named
+
+    @property
     def words(self) -> str:
         """Words for participants who do not see or hear the file."""
         return self.alt or PurePosixPath(self.image or self.audio or self.video).stem

@@ -21,6 +21,7 @@ from lakatos.experiments.adoption.mapping import AnswerColumns
 from lakatos.experiments.adoption.menu import levels_in_toml
 from lakatos.experiments.adoption.tables import read_answers
 from lakatos.experiments.errors import StimuliError, TaskFileError
+from lakatos.experiments.presentation import presentation_of
 from lakatos.experiments.task import Domain, Stimuli
 from lakatos.flows.run.places import check_output
 from lakatos.judges.items.ground_truth import SETTINGS
@@ -111,6 +112,7 @@ class TaskExamination:
     def to_text(self) -> str:
         """The result as text."""
         arrays = ", ".join(f"{name} {shape}" for name, shape in self.arrays.items())
+        presentation = presentation_of(self.domain)
         what = "steps" if self.domain.sequential else "trials"
         return "\n".join(
             [
@@ -118,6 +120,7 @@ class TaskExamination:
                 f"({', '.join(self.domain.options)})",
                 f"{what}, for example:",
                 *(f"  {line}" for line in self.samples),
+                *(presentation.words if presentation else ()),
                 f"theories see, for each {what[:-1]}: {arrays}",
                 f"claims may be about: {', '.join(self.variations)}",
                 f"diagnoses look at: {', '.join(self.features)}",
