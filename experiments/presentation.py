@@ -23,6 +23,8 @@ LONGEST_MS: Final = 1e9
 MOST_RECORDED_CHARACTERS: Final = 4000
 """Of all texts that one response brings, so that a request stays small."""
 LONGEST_FAILURE: Final = 200
+FAILURE: Final = "failure"
+"""Name of what failed to load in a step that was answered nevertheless, among recorded values."""
 _MEDIUM = re.compile(r'data-medium="([0-9a-f]{64})" data-name="([a-z0-9_]+)"')
 PREFIX: Final = "recorded."
 """Before the name of a recorded value in tables."""
@@ -121,7 +123,8 @@ class PagePlugin:
     """Its JavaScript, one file."""
     class_name: str
     response: str
-    """Field that holds the response: the label of an option, its place from 0, or its number if options are numbers."""
+    """Field that holds the response: the label of an option, its number if options are numbers, or its place from 0
+    among those offered."""
     time: str
     """Field that holds the response time in milliseconds."""
     fields: Mapping[str, RecordedField]
@@ -150,12 +153,13 @@ class PagePlugin:
         if self.response not in given:
             raise ValueError(f"{self.response} is missing")
         found = read_recorded(others, {n: v for n, v in given.items() if n != self.response})
-        place = place_of(given[self.response], labels)
-        if place is None or not available[place]:
+        offered = [place for place, free in enumerate(available) if free]
+        chosen = place_of(given[self.response], [labels[place] for place in offered])
+        if chosen is None:
             raise ValueError(f"{self.response} is no option of the trial")
         time_ms = found.pop(self.time)
         assert isinstance(time_ms, float)
-        return place, time_ms, found
+        return offered[chosen], time_ms, found
 
 
 def place_of(value: Any, labels: Sequence[str]) -> int | None:

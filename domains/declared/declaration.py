@@ -84,7 +84,7 @@ TAKEN = (
     "state",
 )
 """Names that mean something else: of variations, settings of the space, and variables of theories."""
-GIVEN: Final = ("choices", "prompt", "files", "type")
+GIVEN: Final = ("choices", "prompt", "files", "cue", "type")
 """Parameters that every trial of a plugin has."""
 MEANINGS: Mapping[str, str] = {
     "amount": "money or points that the option brings",
@@ -390,21 +390,6 @@ class TaskDeclaration(TaskSection):
             named = self.attributes.get(screen.attribute)
             if named and not screen.ms and not set(named.uses) & {"audio", "video"}:
                 raise ValueError(f"screens.{place}: give ms, for how many milliseconds it is shown")
-        timed = [
-            *(["plugin"] if self.plugin else []),
-            *(["screens"] if self.screens else []),
-            *(
-                f"attributes.{name}.{use}"
-                for name, item in self.attributes.items()
-                for use in item.uses
-                if use in ("audio", "video")
-            ),
-        ]
-        if self.feedback and timed:
-            raise ValueError(
-                f"{timed[0]}: a step with feedback cannot be skipped where a file fails to load; leave out "
-                f"{timed[0]} or feedback"
-            )
         if self.plugin and (clash := set(self.plugin.parameters) & {*self.attributes, *GIVEN}):
             raise ValueError(
                 f"plugin.parameters.{min(clash)}: trials have a parameter of this name; take another one"

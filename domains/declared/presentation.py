@@ -153,7 +153,9 @@ class DeclaredTrials:
             given[name] = [as_shown(item, value) if item.words else value for value in own]
             if item.uses:
                 files[name] = [self._file(item.file_name(value)) for value in own]
-        return {**given, "choices": list(task.options), "prompt": task.question, "files": files}
+        free = stimuli.available(len(task.options))[row]
+        choices = [label for label, is_free in zip(task.options, free, strict=True) if is_free]
+        return {**given, "choices": choices, "prompt": task.question, "files": files}
 
     def _file(self, name: str) -> str:
         """The text of a fragment, else the digest of a file; empty where a level has none."""

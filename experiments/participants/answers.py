@@ -126,7 +126,8 @@ class PersonAnswers:
     recorded: Mapping[str, tuple[Recorded, ...]] = field(default_factory=dict)
     """For each response, by name: times of what was presented, or values of a plugin; None where one is missing."""
     failures: tuple[tuple[int, str], ...] = ()
-    """Trials without a response because something failed to load, with what it was; they are also among ``missed``."""
+    """Trials of which something failed to load, with what it was. They are also among ``missed``, or were answered in
+    words where a step could not be skipped."""
     left_out: tuple[LeftOutPress, ...] = ()
     """Trials of such a task that were shown and have no outcome, with why; their rows are also among ``missed``."""
 
@@ -152,8 +153,8 @@ class PersonAnswers:
             self._refuse(
                 "leaves out other trials than it missed; give the rows of both in one order"
             )
-        if Counter(trial for trial, _ in self.failures) - Counter(self.missed):
-            self._refuse("has failures of trials that are not among those missed; list both")
+        if Counter(trial for trial, _ in self.failures) - Counter((*self.missed, *self.trial)):
+            self._refuse("has failures of trials that were not presented; list those presented")
         self._check_numbers(
             [value for column in times.values() for value in column if value is not None]
         )

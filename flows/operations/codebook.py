@@ -48,7 +48,8 @@ MEANINGS = {
     "bin_to_s": "upper limit of this bin, in seconds",
     "left_out": "why the trial is left out: no_answer, too_early, too_late, or impossible if the server's clock "
     "contradicts the time; empty if it is included",
-    "n_failed_to_load": "trials without a response because something failed to load; they are among the missed ones",
+    "n_failed_to_load": "trials of which something failed to load; they are missed, or answered without it in tasks "
+    "with feedback",
     "failures": "these trials, and what failed",
     "n_no_answer": "trials in which no key was pressed in time",
     "n_too_early": "responses faster than the first time bin, which are left out",
@@ -117,7 +118,8 @@ def _column(
     meaning, levels = MEANINGS.get(name, OTHER), _levels(name, config, domain)
     presentation = presentation_of(domain)
     if presentation and name.startswith(PREFIX):
-        meaning = presentation.fields[name.removeprefix(PREFIX)].meaning
+        field = presentation.fields.get(name.removeprefix(PREFIX))
+        meaning = field.meaning if field else "what failed to load, so that words were shown"
     if question is not None:
         shown = question.shown(config.page.language, config.page.language)
         meaning = " ".join(f"“{shown['text']}”".split())

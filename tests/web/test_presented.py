@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,11 +14,11 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 sys.path.insert(0, str(Path(__file__).parent.parent / "domains" / "declared"))
 
 from accessible import faults
-from taking_part import asked, in_inbox, open_experiment
-from test_presentation import PLUGIN, SCREENS, VOICES, sound, task
+from taking_part import asked, in_inbox, open_experiment, served
+from test_presentation import FEEDBACK, PLUGIN, SCREENS, VOICES, sound, task
 
 from lakatos.domains import open_domain
-from lakatos.experiments.participants.web.app import create_app
+from lakatos.experiments.participants.web.app import create_app, create_desk
 from lakatos.experiments.participants.web.texts import texts_for_domain
 from lakatos.experiments.presentation import presentation_of
 from lakatos.traces.digest import digest_bytes
@@ -64,12 +65,16 @@ def page(chrome: Any) -> Iterator[Any]:
     made = context.new_page()
     yield made
     context.close()
-    assert [text for text in said if "404" not in text and "ERR_FAILED" not in text] == []
+    assert [
+        text
+        for text in said
+        if not any(code in text for code in ("404", "409", "ERR_FAILED", "ERR_INTERNET"))
+    ] == []
 
 
-def plugin_task(folder: Path, script: str = PRESS) -> Path:
+def plugin_task(folder: Path, script: str = PRESS, add: str = "") -> Path:
     """A task with a plugin that sends ``taps`` beside response and time."""
-    path = task(folder, VOICES, add=PLUGIN.replace('class = "Tap"', 'class = "Press"'))
+    path = task(folder, VOICES, add=PLUGIN.replace('class = "Tap"', 'class = "Press"') + add)
     (folder / "tap.js").write_text(script)
     return path
 
@@ -77,6 +82,11 @@ def plugin_task(folder: Path, script: str = PRESS) -> Path:
 def begin(page: Any, url: str, file: Path) -> None:
     """Everything before the first trial."""
     page.goto(f"{url}/study/")
+    begin_here(page, file)
+
+
+def begin_here(page: Any, file: Path) -> None:
+    """Everything from consent to the first trial."""
     page.get_by_role("checkbox").check()
     page.get_by_role("button", name="Begin").click()
     page.get_by_role("button", name="Continue to some questions").click()
@@ -157,6 +167,17 @@ def test_times_are_recorded_within_their_limits_and_nothing_else_is(tmp_path: Pa
     assert len(answers.missed) == 1
 
 
+def test_screens_count_in_the_minutes_that_the_consent_text_states(tmp_path: Path) -> None:
+    for place, (add, minutes) in enumerate((("", 3), (SCREENS.replace("= 500", "= 60000"), 6)), 1):
+        folder = tmp_path / str(place)
+        folder.mkdir()
+        open_experiment(folder, str(task(folder, add=add)), n_trials=3, checks=0)
+        client = asked(create_app(folder))
+        client.get("/study/")
+        consent = client.get("/study/api/texts").json()["consent"]["paragraphs"][0]
+        assert f"about {minutes} minutes" in consent
+
+
 def test_a_task_that_presents_pictures_only_records_nothing_more(tmp_path: Path) -> None:
     client, _ = joined(tmp_path, task(tmp_path))
     assert send(client, 0, response=1, recorded={"screen_1_onset_ms": 1.0}).status_code == 409
@@ -230,6 +251,143 @@ def test_sounds_are_played_once_before_a_response_is_possible(
     assert 60 <= end - start < 2000  # a sound of 100 ms
     assert answers.onset_ms[0] + answers.response_time_ms[0] >= end
     assert answers.response_time_ms[0] >= 200
+
+
+FILM = """async () => {
+  const canvas = document.createElement("canvas");
+  [canvas.width, canvas.height] = [64, 48];
+  const brush = canvas.getContext("2d");
+  const recorder = new MediaRecorder(canvas.captureStream(30), { mimeType: "video/webm" });
+  const parts = [];
+  recorder.ondataavailable = (event) => parts.push(event.data);
+  const ended = new Promise((done) => { recorder.onstop = done; });
+  recorder.start();
+  for (let shade = 0; shade < 20; shade += 1) {
+    brush.fillStyle = `rgb(${10 * shade}, 90, 90)`;
+    brush.fillRect(0, 0, 64, 48);
+    await new Promise((done) => setTimeout(done, 25));
+  }
+  recorder.stop();
+  await ended;
+  const bytes = new Uint8Array(await new Blob(parts).arrayBuffer());
+  return btoa(String.fromCharCode(...bytes));
+}"""
+
+
+@pytest.fixture
+def film(chrome: Any) -> bytes:
+    """A film of half a second, as the browser records it."""
+    context = chrome.new_context()
+    data = base64.b64decode(context.new_page().evaluate(FILM))
+    context.close()
+    return data
+
+
+@pytest.mark.slow
+def test_a_film_on_a_screen_is_played_to_its_end_and_sounds_may_be_answered_while_they_play(
+    page: Any, film: bytes, serve: Callable[..., str], tmp_path: Path
+) -> None:
+    shown = '[[screens]]\nvideo = "film.webm"\n'
+    first = ('name = "gifts"', 'wait_for_end = false\nname = "gifts"')
+    file = task(tmp_path, VOICES, first, add=shown)
+    (tmp_path / "film.webm").write_bytes(film)
+    for level in ("plain", "red", "gold"):
+        (tmp_path / "voices" / f"{level}.wav").write_bytes(sound(5000, len(level)))
+    open_experiment(tmp_path, str(file), n_trials=1, checks=1, timeout_ms=20_000)
+    begin(page, serve(), file)
+    page.locator(".screen video").wait_for()
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    answer(page, 1)
+    (answers,) = in_inbox(tmp_path)
+    recorded = {name: column[0] for name, column in answers.recorded.items()}
+    assert answers.failures == ()
+    assert recorded["screen_1_medium_end_ms"] <= recorded["screen_1_offset_ms"]
+    assert recorded["screen_1_onset_ms"] <= recorded["screen_1_medium_start_ms"] + 100
+    assert recorded["wrapping_1_start_ms"] > recorded["screen_1_offset_ms"] - 50
+    assert "wrapping_1_end_ms" not in recorded  # it lasts 5 s, and the response came before
+    assert answers.response_time_ms[0] < 5000
+
+
+@pytest.mark.slow
+def test_a_time_limit_begins_when_a_response_is_possible(
+    page: Any, serve: Callable[..., str], tmp_path: Path
+) -> None:
+    file = task(tmp_path, VOICES)
+    for level in ("plain", "red", "gold"):
+        (tmp_path / "voices" / f"{level}.wav").write_bytes(sound(900, len(level)))
+    open_experiment(tmp_path, str(file), n_trials=2, checks=0, timeout_ms=1000)
+    begin(page, serve(), file)
+    page.locator(".options button:not([disabled])").first.wait_for()
+    page.wait_for_timeout(400)
+    page.locator(".options button").first.click()
+    page.locator(".feedback", has_text="Too late").wait_for()
+    page.locator(".code").wait_for()
+    (answers,) = in_inbox(tmp_path)
+    assert len(answers.response) == len(answers.missed) == 1
+    assert answers.failures == ()
+    assert answers.response_time_ms[0] < 1000
+
+
+@pytest.mark.slow
+def test_a_plugin_whose_time_is_over_is_missed_and_checks_are_read_on_the_page(
+    page: Any, serve: Callable[..., str], tmp_path: Path
+) -> None:
+    file = plugin_task(tmp_path)
+    open_experiment(tmp_path, str(file), n_trials=2, checks=1, timeout_ms=3000)
+    begin(page, serve(), file)
+    frame = page.frame_locator("iframe.plugin")
+    frame.get_by_role("button", name="left").click()
+    asked_for = page.get_by_text("Here, please choose")
+    asked_for.wait_for()
+    page.wait_for_timeout(230)
+    label = asked_for.inner_text().split(": ")[1].rstrip(".")
+    page.locator(".options").get_by_role("button", name=label).click()
+    frame.get_by_role("button", name="left").wait_for()
+    page.locator(".code").wait_for()  # after three seconds
+    (answers,) = in_inbox(tmp_path)
+    assert answers.response == (0,)
+    assert answers.checks == (True,)
+    assert len(answers.missed) == 1
+    assert answers.failures == ()
+
+
+@pytest.mark.slow
+def test_what_is_loaded_is_presented_without_a_connection(
+    page: Any, serve: Callable[..., str], tmp_path: Path
+) -> None:
+    file = task(tmp_path, VOICES, add=SCREENS)
+    open_experiment(tmp_path, str(file), n_trials=3, checks=0)
+    begin(page, serve(), file)
+    page.locator(".options button:not([disabled])").first.wait_for()
+    page.context.set_offline(True)
+    page.wait_for_timeout(230)
+    page.locator(".options button").first.click()
+    page.get_by_role("heading", name="Decision 2", exact=True).wait_for()
+    page.locator(".options button:not([disabled])").first.wait_for()
+    page.context.set_offline(False)
+    page.wait_for_timeout(230)
+    page.locator(".options button").first.click()
+    page.get_by_role("heading", name="Decision 3", exact=True).wait_for()
+    page.locator(".options button:not([disabled])").first.wait_for()
+    page.wait_for_timeout(230)
+    page.locator(".options button").first.click()
+    page.locator(".code").wait_for()
+    (answers,) = in_inbox(tmp_path)
+    assert answers.failures == ()
+    assert len(answers.response) == 3
+
+
+@pytest.mark.slow
+def test_a_preview_presents_the_same(page: Any, serve: Callable[..., str], tmp_path: Path) -> None:
+    file = plugin_task(tmp_path)
+    open_experiment(tmp_path, str(file), n_trials=1, checks=0)
+    app = create_desk(tmp_path)
+    with served(app) as url:
+        page.goto(f"{url}/preview/{app.state.preview_key}/")
+        begin_here(page, file)
+        page.frame_locator("iframe.plugin").get_by_role("button", name="left").click()
+        page.locator(".code").wait_for()
+    assert in_inbox(tmp_path) == []
 
 
 @pytest.mark.slow
@@ -338,6 +496,56 @@ def test_a_plugin_presents_trials_by_click_and_key_and_its_wrong_data_are_stated
     assert answers.recorded == {"taps": (50.0, 50.0)}
     assert answers.failures == ((answers.missed[0], "data: choice is no option of the trial"),)
     assert all(0 < time < WAIT_MS for time in answers.response_time_ms)
+
+
+@pytest.mark.slow
+def test_a_step_with_feedback_is_shown_in_words_where_its_sounds_do_not_load(
+    page: Any, serve: Callable[..., str], tmp_path: Path
+) -> None:
+    file = task(tmp_path, VOICES, add=SCREENS.replace("wrapping", "worth") + FEEDBACK)
+    open_experiment(tmp_path, str(file), n_trials=4, checks=0)
+    page.route("**/media/*", lambda route: route.fulfill(status=404, body=""))
+    begin(page, serve(), file)
+    page.get_by_role("button", name="Go on without it").click()
+    picture = page.locator(".picture").inner_text()
+    assert "♪ " in picture
+    assert "Worth" in picture
+    page.unroute("**/media/*")
+    answer(page, 4)
+    (answers,) = in_inbox(tmp_path)
+    assert len(answers.response) == 4
+    assert answers.missed == ()
+    assert [trial for trial, _ in answers.failures] == [0]
+    assert answers.recorded["failure"][0].endswith("status 404")
+    assert answers.recorded["failure"][1:] == (None, None, None)
+    assert answers.recorded["screen_1_onset_ms"][0] is None
+
+
+@pytest.mark.slow
+def test_a_plugin_is_followed_by_feedback_and_by_the_page_itself_where_its_data_are_wrong(
+    page: Any, serve: Callable[..., str], tmp_path: Path
+) -> None:
+    file = plugin_task(tmp_path, add=FEEDBACK)
+    open_experiment(tmp_path, str(file), n_trials=4, checks=0)
+    begin(page, serve(), file)
+    frame = page.frame_locator("iframe.plugin")
+    frame.get_by_role("button", name="left").click()
+    page.locator(".feedback", has_text="You won").wait_for()
+    frame.get_by_role("button", name="left").wait_for()
+    page.wait_for_timeout(200)
+    page.keyboard.press("a")
+    page.get_by_role("button", name="Go on without it").click()
+    page.locator(".options button:not([disabled])").first.wait_for()
+    page.wait_for_timeout(230)
+    page.locator(".options button").nth(1).click()
+    for _ in range(2):
+        frame.get_by_role("button", name="left").click()
+        page.locator(".feedback", has_text="You won").wait_for()
+    page.locator(".code").wait_for()
+    (answers,) = in_inbox(tmp_path)
+    assert answers.response == (0, 1, 0, 0)
+    assert answers.failures == ((1, "data: refused"),)
+    assert answers.recorded["taps"] == (50.0, None, 50.0, 50.0)
 
 
 REACHES = """

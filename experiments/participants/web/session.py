@@ -22,6 +22,7 @@ from lakatos.experiments.participants.web.study import (
     plan_of,
 )
 from lakatos.experiments.presentation import (
+    FAILURE,
     LONGEST_FAILURE,
     Recorded,
     presentation_of,
@@ -248,7 +249,8 @@ def read_step(
 ) -> tuple[int, float, StepRecord]:
     """The option chosen or `MISSED`, the response time, and what is stored beside them.
 
-    A step whose file failed to load, or whose plugin sent data outside its schema, has no response.
+    A step whose file failed to load, or whose plugin sent data outside its schema, has no response. A step with
+    feedback cannot be skipped: the page shows it in words, and data outside the schema are refused.
 
     Raises:
         NotAskedError: There is no such option to choose, or the task records no such values.
@@ -258,13 +260,19 @@ def read_step(
         if given != NOTHING_RECORDED:
             raise NotAskedError(f"step {position} records nothing beside the response.")
         return chosen_in(session, step, position, response, time_ms), time_ms, given
+    sequential = session.experiment.task.sequential
     if given.failure:
-        return MISSED, time_ms, StepRecord(failure=given.failure)
+        failed = StepRecord(failure=given.failure)
+        if sequential:  # what follows depends on the response, so that the step was shown in words
+            return chosen_in(session, step, position, response, time_ms), time_ms, failed
+        return MISSED, time_ms, failed
     if presentation.plugin and step.kind != "check" and (given.recorded or response is not None):
         options, free = session.experiment.task.options, available(session.experiment, step)
         try:
             response, time_ms, kept = presentation.plugin.read(given.recorded, options, free)
         except ValueError as error:
+            if sequential:
+                raise NotAskedError(f"step {position}: data: {error}.") from None
             return MISSED, time_ms, StepRecord(failure=f"data: {error}"[:LONGEST_FAILURE])
     else:
         fields = {} if presentation.plugin else presentation.fields
@@ -324,7 +332,9 @@ def answers_in(
         status=found,
         **known,
         server_time_ms=_between_arrivals(began_s, trials),
-        recorded=_recorded([json.loads(row["recorded"] or "{}") for row, _ in trials]),
+        recorded=_recorded(
+            [{**json.loads(row["recorded"] or "{}"), FAILURE: row["failure"]} for row, _ in trials]
+        ),
         failures=tuple((step.row, row["failure"]) for row, step in presented if row["failure"]),
         onset_ms=column("onset_ms"),
         focus_losses=column("focus_losses"),

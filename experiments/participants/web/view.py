@@ -38,7 +38,7 @@ from lakatos.experiments.participants.web.texts import (
     translated,
 )
 from lakatos.experiments.participants.web.timed import timed_words
-from lakatos.experiments.presentation import Presentation, presentation_of
+from lakatos.experiments.presentation import presentation_of
 from lakatos.experiments.task import Stimuli
 
 BLOCKS: Final[tuple[QuestionBlock, ...]] = ("before", "after")
@@ -126,6 +126,7 @@ def public_texts(
     }
     made["flow"] = _flow(settings, later(texts, "flow")) | _timed_flow(experiment)
     if presentation := presentation_of(experiment.task):
+        made["flow"]["skips"] = not experiment.task.sequential
         made["flow"]["media"] = {key: item.name for key, item in presentation.media.items()}
     made["questionnaire"] = texts.get("questionnaire", {}) | {
         block: [item.shown(name, settings.language) for item in settings.asked(block)]
@@ -333,17 +334,24 @@ def _step(session: PageSession, position: int, step: PageStep) -> dict[str, Any]
         "notices": notices,
         "options": options,
         **_times_at(session, step),
-        **(_presented(presentation, stimuli, row) if presentation and not is_check else {}),
+        **(_presented(experiment, stimuli, row, texts) if not is_check else {}),
     }
 
 
-def _presented(presentation: Presentation, stimuli: Stimuli, row: int) -> dict[str, Any]:
-    """What a trial presents beside its picture."""
+def _presented(
+    experiment: PageExperiment, stimuli: Stimuli, row: int, texts: Texts
+) -> dict[str, Any]:
+    """What a trial presents beside its picture; with feedback also the whole trial in words, if something fails."""
+    presentation = presentation_of(experiment.task)
+    if presentation is None:
+        return {}
     screens = presentation.screens(stimuli, row)
     found: dict[str, Any] = {
         "screens": [{"html": screen.html, "ms": screen.duration_ms} for screen in screens],
         "wait": presentation.waits_for_end,
     }
+    if experiment.task.sequential:
+        found["whole"] = translated(experiment.picture(stimuli, row), texts)
     if presentation.plugin:
         parameters = presentation.plugin.trial(stimuli, row)
         found["plugin"] = {"frame": presentation.plugin.digest, "trial": parameters}

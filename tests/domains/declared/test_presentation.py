@@ -180,6 +180,22 @@ def test_a_plugin_gets_the_trial_and_its_data_are_read_by_the_schema(tmp_path: P
         plugin.read(good, options, (True, False))
 
 
+def test_steps_with_feedback_present_the_same_and_plugins_see_the_options_offered(
+    tmp_path: Path,
+) -> None:
+    domain = domain_in(read_task_file(task(tmp_path, VOICES, add=PLUGIN + FEEDBACK)))
+    presentation = presentation_of(domain)
+    assert presentation is not None
+    assert presentation.plugin is not None
+    steps = domain.candidates({}, np.random.default_rng(1), 4)
+    given = presentation.plugin.trial(steps, 0)
+    assert given["choices"] == ["left", "right"]
+    assert given["cue"] == ""
+    assert len(media_in(presentation.picture(steps, 0))) == 2
+    data = {"choice": 0, "rt": 5, "taps": 1}
+    assert presentation.plugin.read(data, ("a", "b", "c"), (False, True, True))[0] == 1
+
+
 def test_an_option_is_named_by_its_label_its_number_or_its_place() -> None:
     coins = ("2 coins", "4 coins", "6 coins")
     assert [place_of(value, coins) for value in ("4 coins", 4, 6.0, 1, None)] == [1, 1, 2, None, None]  # fmt: skip
@@ -224,7 +240,6 @@ def test_an_option_is_named_by_its_label_its_number_or_its_place() -> None:
         ),
         ((), SCREENS.replace("ms = 100", "ms = 1e9"), "ms = 1e9", "screens.2.ms"),
         ((), SCREENS.replace('"+"', '"+"\nimage = "a.png"'), "[[screens]]", "not text and image"),
-        ((VOICES,), FEEDBACK, 'audio = "voices/{level}.wav"', "a step with feedback"),
         ((), PLUGIN.replace("tap.js", "none.js"), 'file = "none.js"', "cannot read none.js"),
         (
             (),

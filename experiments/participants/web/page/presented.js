@@ -179,7 +179,8 @@ function presentation(page) {
     const heading = make("h1", { tabIndex: -1, className: "trial", textContent: page.called(step) });
     return new Promise((done) => {
       display.replaceChildren(heading, ...paragraphs([page.flow().not_loaded], "problem"), make("div", { className: "row" },
-        button(page.flow().try_again, () => done(true)), button(page.flow().go_without, () => done(false), "plain")));
+        button(page.flow().try_again, () => done(true)),
+        button(page.flow().skips ? page.flow().go_without : page.flow().go_plain, () => done(false), "plain")));
       heading.focus({ preventScroll: true });
     });
   }

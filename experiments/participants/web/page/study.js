@@ -331,8 +331,16 @@
     position = Math.max(position, mine + 1);
     const time = Math.round((performance.now() - answer.shown) * 10) / 10;
     const own = answer.data === null ? {} : { recorded: answer.data };
-    await queue.add({ position: mine, response: null, response_time_ms: time, onset_ms: since(answer.shown), ...away.take(), ...own });
-    if (!queue.refused) return;
+    const words = await queue.add({
+      position: mine, response: null, response_time_ms: time, onset_ms: since(answer.shown), ...away.take(), ...own });
+    if (!queue.refused) {
+      if (!words) return;
+      display.replaceChildren(make("p", { className: "feedback", textContent: words }));
+      say(words);
+      await sleep(FEEDBACK_MS);
+      return;
+    }
+    if (!texts.flow.skips) throw new stimulus.Failure("data: refused");
     await untilThere(display, texts.flow.not_loaded);
     if (position === mine && !ended()) await goWithout(mine, "data: refused"); // so large or odd that the server did not read them
   }
@@ -356,13 +364,14 @@
         } catch (error) {
           if (!(error instanceof stimulus.Failure)) throw error;
           if (await stimulus.failed(display, step)) continue;
+          if (!texts.flow.skips) return this.choice(display, step, mine, {}, () => {}, error.message);
           goWithout(mine, error.message).catch(fail);
           return {};
         }
       }
     }
 
-    async choice(display, step, mine, recorded, gone) {
+    async choice(display, step, mine, recorded, gone, failure = "") {
       const flow = texts.flow ?? {};
       const called = step.kind === "practice" ? flow.practice : texts.page.trial;
       const heading = make("h1", { tabIndex: -1, className: "trial", textContent: fill(called, { step: step.number }) });
@@ -384,12 +393,13 @@
         "div", { className: line ? "" : "options", attributes: { role: "group", "aria-labelledby": "question" } },
         ...[shownAs].flat());
       const picture = make("div", { className: "picture card", hidden: !step.picture });
-      picture.innerHTML = step.picture; // made by the server from numbers and its own words
+      picture.innerHTML = failure ? step.whole : step.picture; // made by the server, of numbers, words and read fragments
+      picture.hidden = !picture.innerHTML;
       for (const part of [picture, options]) part.classList.toggle("four", buttons.length > 2);
       picture.classList.toggle("stacked", picture.querySelector("table") !== null);
       picture.setAttribute("role", "group");
       picture.setAttribute("aria-labelledby", "question");
-      const made = await stimulus.players(picture, recorded);
+      const made = failure ? [] : await stimulus.players(picture, recorded); // else words stay in their places
       const put = () => {
         display.replaceChildren(heading, ...notices, picture, question, options, feedback,
           make("p", {
@@ -400,7 +410,7 @@
         header();
         window.scrollTo(0, 0);
       };
-      if (step.screens?.length) gone(await frames.painted(put));
+      if (step.screens?.length && !failure) gone(await frames.painted(put));
       else put();
 
       let shown = performance.now();
@@ -424,6 +434,7 @@
           const item = {
             position: mine, response: place, response_time_ms: Math.round(time * 10) / 10, onset_ms: since(onset),
             ...away.take(), ...(Object.keys(recorded).length ? { recorded } : {}),
+            ...(failure ? { failure: failure.slice(0, 200) } : {}),
           };
           position = Math.max(position, mine + 1);
           if (!missed) {
