@@ -47,6 +47,7 @@ from lakatos.domains.declared.feedback_declaration import (
 )
 from lakatos.domains.declared.fragment import fragment
 from lakatos.domains.declared.presentation_declaration import (
+    LARGEST,
     MOST_SCREENS,
     USES,
     EmbeddedFile,
@@ -397,6 +398,8 @@ class TaskDeclaration(TaskSection):
         for name, address in self.embedded.items():
             kind, data = file_in(address)
             if kind == "text/html":
+                if len(data) > LARGEST["html"]:
+                    raise ValueError(f"embedded: {name} has more than {LARGEST['html']:,} bytes")
                 try:
                     fragment(data.decode())
                 except ValueError as error:

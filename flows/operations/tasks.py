@@ -58,7 +58,7 @@ label = "Points"                     # stands beside it on the page
 unit = ""                            # stands behind the number
 levels = [10, 20, 30, 40, 60, 80]    # or: from = 10, to = 80, step = 10; words for a category
 better = "more"                      # "more" or "less" if everybody prefers that; leave it out where tastes differ
-# show = "bar"                       # number alone, or bar, stars, dots, dot_size
+# show = "bar"                       # number alone, or bar, stars, dots, dot_size; files: images, audio, video, html
 # noun = "number of points"          # what theories call it; its name by default
 
 [attributes.chance]
@@ -67,6 +67,10 @@ label = "Chance"
 levels = [0.1, 0.25, 0.5, 0.75, 0.9, 1.0]
 better = "more"
 show = "bar"
+
+# [[screens]]                        # before the options: text, a file (html, image, audio, video), or attribute
+# text = "+"
+# ms = 500
 
 [space]
 # trials = 400                       # a random sample of so many, where there are too many to list
@@ -308,7 +312,7 @@ def files_with_tasks(folder: Path) -> Iterator[tuple[Path, str]]:
             text = read_named(path).decode()
             if not {"attributes", "feedback"} & set(read_toml(text)):
                 continue
-            yield path, read_task(text, str(path)).name
+            yield path, read_task(text, path.name).name
         except TaskFileError as error:
             yield path, f"not valid: {error}"
         except (OSError, ValueError):

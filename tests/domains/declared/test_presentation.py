@@ -339,6 +339,7 @@ def test_a_fragment_is_written_anew_from_what_is_allowed() -> None:
         ("<p>a</div>", "ends an element"),
         ("<p id='main'>a</p>", "the attribute id"),
         ("<?php ?>", "instructions"),
+        ("<p>a</p>\n<![if x]>", "line 2: marked sections"),
     ],
 )
 def test_a_fragment_with_anything_else_is_refused(text: str, words: str) -> None:

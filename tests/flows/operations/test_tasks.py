@@ -122,12 +122,13 @@ SWITCHES = {
     "show": ("show =",),
     "noun": ("noun =",),
     "trials": ("trials =",),
+    "screens": ("[[screens]]", "text =", "ms ="),
     "listed trials": ("[[space.listed]]", "points =", "chance ="),
     "feedback": ("[feedback", "shows =", "unit =", "steps =", "amounts =", "chances ="),
 }
 """Beginnings of the lines of the template that are comments and belong together."""
 SWITCH_SETS = [[name] for name in SWITCHES] + [
-    ["show", "noun", "trials", "feedback"],
+    ["show", "noun", "screens", "trials", "feedback"],
     list(SWITCHES),
 ]
 
