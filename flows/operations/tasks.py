@@ -312,8 +312,8 @@ def files_with_tasks(folder: Path) -> Iterator[tuple[Path, str]]:
             text = read_named(path).decode()
             if not {"attributes", "feedback"} & set(read_toml(text)):
                 continue
-            yield path, read_task(text, path.name).name
+            yield path, read_task(text, "not valid").name
         except TaskFileError as error:
-            yield path, f"not valid: {error}"
+            yield path, str(error)
         except (OSError, ValueError):
             continue  # whatever it is, it is no declaration
