@@ -20,6 +20,8 @@ from lakatos.traces.digest import Digest, digest_bytes
 Recorded: TypeAlias = float | str | bool | None
 """A value that a response brings beside the option chosen."""
 LONGEST_MS: Final = 1e9
+MOST_RECORDED: Final = 120
+"""Values that one response brings."""
 MOST_RECORDED_CHARACTERS: Final = 4000
 """Of all texts that one response brings, so that a request stays small."""
 LONGEST_FAILURE: Final = 200

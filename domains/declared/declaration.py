@@ -61,6 +61,7 @@ from lakatos.domains.declared.presentation_declaration import (
 from lakatos.domains.declared.tied import AttributeRule
 from lakatos.domains.kit.settings import TaskSection
 from lakatos.experiments.errors import TaskFileError
+from lakatos.experiments.presentation import MOST_RECORDED
 from lakatos.traces.files import read_toml
 
 Array = NDArray[Any]
@@ -68,6 +69,7 @@ Kind = Literal["amount", "probability", "delay", "rating", "category", "own", "o
 Show = Literal["", "bar", "stars", "dots", "dot_size"]
 MOST_OPTIONS, MOST_ATTRIBUTES, MOST_LEVELS = 21, 12, 2001
 MOST_DOTS = 400
+MOST_NAME = 40
 LARGEST_SPACE = 20_000
 """Trials that are listed one by one; a larger space must be a random sample."""
 MOST_ALTERNATIVES = 10**15
@@ -391,6 +393,7 @@ class TaskDeclaration(TaskSection):
             named = self.attributes.get(screen.attribute)
             if named and not screen.ms and not set(named.uses) & {"audio", "video"}:
                 raise ValueError(f"screens.{place}: give ms, for how many milliseconds it is shown")
+        self._check_recorded()
         if self.plugin and (clash := set(self.plugin.parameters) & {*self.attributes, *GIVEN}):
             raise ValueError(
                 f"plugin.parameters.{min(clash)}: trials have a parameter of this name; take another one"
@@ -404,6 +407,23 @@ class TaskDeclaration(TaskSection):
                     fragment(data.decode())
                 except ValueError as error:
                     raise ValueError(f"embedded: {name}, {error}") from None
+
+    def _check_recorded(self) -> None:
+        """Refuse more sounds and films, or longer names, than one response can bring times of."""
+        played = [name for name, item in self.attributes.items() if item.audio or item.video]
+        if long := [name for name in played if len(name) > MOST_NAME]:
+            raise ValueError(
+                f"attributes.{long[0]}: its name has {len(long[0])} characters; sounds and films have names of "
+                f"{MOST_NAME} at most"
+            )
+        on_screens = sum(bool(screen.audio or screen.video) for screen in self.screens)
+        times = 4 * (len(played) * len(self.options) + on_screens) + 2 * len(self.screens)
+        if times > MOST_RECORDED:
+            place = f"attributes.{played[0]}" if played else "screens"
+            raise ValueError(
+                f"{place}: {times} times of sounds, films and screens would be recorded for each response, more "
+                f"than {MOST_RECORDED}; give fewer options, sounds or screens"
+            )
 
     @property
     def on_screens(self) -> frozenset[str]:

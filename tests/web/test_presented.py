@@ -19,6 +19,7 @@ from test_presentation import FEEDBACK, PLUGIN, SCREENS, VOICES, sound, task
 
 from lakatos.domains import open_domain
 from lakatos.experiments.participants.web.app import create_app, create_desk
+from lakatos.experiments.participants.web.manner import PracticeTrials
 from lakatos.experiments.participants.web.texts import texts_for_domain
 from lakatos.experiments.presentation import presentation_of
 from lakatos.traces.digest import digest_bytes
@@ -199,6 +200,16 @@ def test_data_of_a_plugin_are_a_response_or_are_refused_without_loss(tmp_path: P
     assert answers.response_time_ms == (512.5, 512.5)
     assert answers.recorded == {"taps": (3.0, 3.0)}
     assert answers.failures == ((answers.missed[0], "data: taps is 1000, outside 0 to 100"),)
+
+
+def test_practice_with_a_plugin_states_whether_the_response_was_right(tmp_path: Path) -> None:
+    own = {"worth": [[1, 8]], "wrapping": [[0, 0]]}
+    practice = PracticeTrials.model_validate({"own": own, "right": [1]})
+    client, _ = joined(tmp_path, plugin_task(tmp_path), practice=practice)
+    data = {"choice": "left", "rt": 500.0, "taps": 3}
+    assert send(client, 0, recorded=data).json()["feedback"] == (
+        "That is not right: the right answer is right."
+    )
 
 
 def test_a_plugin_cannot_be_passed_over_by_a_plain_response(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from lakatos.experiments.presentation import LONGEST_FAILURE
+from lakatos.experiments.presentation import LONGEST_FAILURE, MOST_RECORDED
 
 
 class _RequestBody(BaseModel):
@@ -85,8 +85,8 @@ class AnswerRequest(_RequestBody):
     away_ms: Annotated[float, Field(ge=0, le=1e9, strict=False)] = 0.0
     """For how long, in all."""
     recorded: Annotated[
-        dict[Annotated[str, Field(max_length=60)], int | float | bool | str | None],
-        Field(max_length=500),
+        dict[Annotated[str, Field(max_length=80)], int | float | bool | str | None],
+        Field(max_length=MOST_RECORDED),
     ] = {}
     """Times of what was presented, or the data of a plugin."""
     failure: Annotated[str, Field(max_length=LONGEST_FAILURE)] = ""

@@ -327,12 +327,13 @@ def add_answers(routes: APIRouter, site: PageSite) -> None:
         )
         if after.status == "completed" and saved:
             site.store.deliver(site.inbox)
+        chosen, failure = site.store.saved(session, body.position)
         words = [
             feedback_words(after.experiment, session_texts(after), feedback),
-            answer_words(after, body.position, body.response),
+            answer_words(after, body.position, chosen),
         ]
         message = " ".join(filter(None, words))
-        refused = bool(body.recorded and site.store.failure(session, body.position))
+        refused = bool(body.recorded and failure)
         state = site.state_in(after)
         return AnswerReply(saved=saved, feedback=message, state=state, refused=refused)
 

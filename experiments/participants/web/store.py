@@ -283,14 +283,14 @@ class SessionStore(SessionList):
         self._clear_deleted()
         return after
 
-    def failure(self, session: PageSession, position: int) -> str:
-        """Why a step has no response where something failed; empty otherwise."""
+    def saved(self, session: PageSession, position: int) -> tuple[int | None, str]:
+        """The option chosen in an answered step, None if it was missed; and what failed, empty if nothing did."""
         with self._lock:
             row = self._connection.execute(
-                "SELECT failure FROM answer WHERE session = ? AND position = ?",
+                "SELECT response, failure FROM answer WHERE session = ? AND position = ?",
                 (session.number, position),
             ).fetchone()
-        return (row and row["failure"]) or ""
+        return None if row["response"] == MISSED else row["response"], row["failure"] or ""
 
     def plugin(self, digest: Digest) -> PagePlugin | None:
         """The plugin of an experiment of this run; None if none has this digest."""

@@ -78,6 +78,16 @@ chances = [0.5, 0.5]
 amounts = [1, 0]
 chances = [0.5, 0.5]
 """
+MANY = (
+    VOICES,
+    ('["left", "right"]', "{ from = 1, to = 20 }"),
+    ('kind = "amount"', 'kind = "category"'),
+    (
+        'unit = "€"\nlevels = [1, 2, 4, 8]\nbetter = "more"',
+        'levels = ["red", "gold"]\naudio = "voices/{level}.wav"',
+    ),
+)
+LONG = ("[attributes.wrapping]", f"[attributes.{'w' * 41}]")
 MASK = '<div style="font-size:3rem">####</div>'
 TAP = "class Tap { static info = { name: 'tap', parameters: {} }; trial() {} }\n"
 
@@ -240,6 +250,8 @@ def test_an_option_is_named_by_its_label_its_number_or_its_place() -> None:
         ),
         ((), SCREENS.replace("ms = 100", "ms = 1e9"), "ms = 1e9", "screens.2.ms"),
         ((), SCREENS.replace('"+"', '"+"\nimage = "a.png"'), "[[screens]]", "not text and image"),
+        (MANY, "", "[attributes.worth]", "160 times of sounds, films and screens"),
+        ((VOICES, LONG), "", f"[attributes.{'w' * 41}]", "its name has 41 characters"),
         ((), PLUGIN.replace("tap.js", "none.js"), 'file = "none.js"', "cannot read none.js"),
         (
             (),
