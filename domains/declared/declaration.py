@@ -45,7 +45,6 @@ from lakatos.domains.declared.feedback_declaration import (
     OptionOutcome,
     TaskFeedback,
 )
-from lakatos.domains.declared.fragment import fragment
 from lakatos.domains.declared.presentation_declaration import (
     LARGEST,
     MOST_SCREENS,
@@ -55,6 +54,7 @@ from lakatos.domains.declared.presentation_declaration import (
     PluginField,
     TaskPlugin,
     TaskScreen,
+    check_text,
     file_in,
     line_of,
 )
@@ -400,13 +400,14 @@ class TaskDeclaration(TaskSection):
             )
         for name, address in self.embedded.items():
             kind, data = file_in(address)
-            if kind == "text/html":
-                if len(data) > LARGEST["html"]:
-                    raise ValueError(f"embedded: {name} has more than {LARGEST['html']:,} bytes")
+            use = {"text/html": "html", "text/javascript": "plugin"}.get(kind, "")
+            if use and len(data) > LARGEST[use]:
+                raise ValueError(f"embedded: {name} has more than {LARGEST[use]:,} bytes")
+            if use:
                 try:
-                    fragment(data.decode())
+                    check_text(use, name, data)
                 except ValueError as error:
-                    raise ValueError(f"embedded: {name}, {error}") from None
+                    raise ValueError(f"embedded: {error}") from None
 
     def _check_recorded(self) -> None:
         """Refuse more sounds and films, or longer names, than one response can bring times of."""

@@ -117,8 +117,9 @@ def _cell(task: TaskDeclaration, name: str, values: Mapping[str, Array], place: 
 
 
 def draw_attribute(task: TaskDeclaration, name: str, values: Mapping[str, Array]) -> str:
-    """One attribute of all options side by side; once if it is the same for all."""
-    places = range(len(task.options) if len(set(values[name].tolist())) > 1 else 1)
+    """One attribute of all options side by side; once if it is the same for all, which fields of dots never are."""
+    differs = task.attributes[name].show == "dots" or len(set(values[name].tolist())) > 1
+    places = range(len(task.options) if differs else 1)
     cells = "".join(f"<div>{_cell(task, name, values, place)}</div>" for place in places)
     return f'<div style="display:flex;gap:24px;justify-content:center;align-items:center">{cells}</div>'
 

@@ -71,10 +71,11 @@ def _words(task: TaskDeclaration) -> tuple[str, ...]:
         found.append(
             f"The jsPsych plugin {name} (SHA-256 {digest}...) presents trials and returns {data}."
         )
-    return (
-        *found,
-        "A trial of which a file cannot be loaded, or whose plugin fails, is missed and recorded.",
-    )
+    if task.files:
+        found.append(
+            "A trial of which a file cannot be loaded, or whose plugin fails, is missed and recorded."
+        )
+    return tuple(found)
 
 
 def _played(known: dict[str, Medium]) -> dict[str, Medium]:

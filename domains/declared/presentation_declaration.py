@@ -132,7 +132,7 @@ def check_kind(use: str, name: str, data: bytes) -> str:
     if kind is None:
         raise ValueError(f"{name} does not end as a {CALLED[use]} does ({', '.join(KINDS[use])})")
     if kind.startswith("text/"):
-        _check_text(use, name, data)
+        check_text(use, name, data)
         return kind
     found = _kind_of(data)
     same = {kind, kind.replace("audio/", "video/")} if suffix in (".webm", ".m4a") else {kind}
@@ -166,7 +166,12 @@ def _kind_of(data: bytes) -> str:
     return ""
 
 
-def _check_text(use: str, name: str, data: bytes) -> None:
+def check_text(use: str, name: str, data: bytes) -> None:
+    """Refuse a fragment or a plugin that the page cannot present.
+
+    Raises:
+        ValueError: It is no text, or holds what is not allowed; the message names the file and the line.
+    """
     try:
         text = data.decode()
     except UnicodeDecodeError:
