@@ -19,6 +19,7 @@ from test_presentation import FEEDBACK, PLUGIN, SCREENS, VOICES, sound, task
 
 from lakatos.domains import open_domain
 from lakatos.experiments.participants.web.app import create_app, create_desk
+from lakatos.experiments.participants.web.lab import create_lab
 from lakatos.experiments.participants.web.manner import PracticeTrials
 from lakatos.experiments.participants.web.texts import texts_for_domain
 from lakatos.experiments.presentation import presentation_of
@@ -240,6 +241,21 @@ def test_a_frame_of_a_plugin_has_no_origin_no_network_and_no_other_script(tmp_pa
     assert "const { ParameterType : Type } = jsPsychModule;" in found.text
     assert "set-cookie" not in found.headers
     assert client.get(f"/study/plugin/{'0' * 64}").status_code == 404
+
+
+def test_a_laboratory_s_server_gives_a_plugin_its_own_policy(tmp_path: Path) -> None:
+    (tmp_path / "one").mkdir()
+    file = plugin_task(tmp_path / "one")
+    open_experiment(tmp_path / "one", str(file))
+    presentation = presentation_of(open_domain(str(file)))
+    assert presentation is not None
+    assert presentation.plugin is not None
+    with asked(create_lab(lambda name: tmp_path / name, lambda: ("one",))) as client:
+        found = client.get(f"/study/one/plugin/{presentation.plugin.digest}")
+    assert found.headers.get_list("content-security-policy") == [
+        found.headers["content-security-policy"]
+    ]
+    assert found.headers["content-security-policy"].startswith("sandbox allow-scripts; ")
 
 
 @pytest.mark.slow

@@ -412,10 +412,14 @@
       };
       if (step.screens?.length && !failure) gone(await frames.painted(put));
       else put();
+      if (shared.moved(mine)) { // another tab has answered while files were loaded
+        stimulus.silence(made);
+        return {};
+      }
 
-      let shown = performance.now();
-      requestAnimationFrame((now) => { if (onset === shown) onset = shown = Math.max(shown, now); });
+      let shown = performance.now(); // when a response became possible
       let onset = shown;
+      requestAnimationFrame((now) => { if (onset === shown) onset = shown = Math.max(shown, now); });
       let waiting = Boolean(step.wait && made.length);
       const free = controls.filter((item) => !item.disabled);
 
@@ -489,7 +493,7 @@
           if (left || !waiting) return;
           waiting = false;
           for (const item of free) item.disabled = false;
-          shown = performance.now(); // from here on a response is possible
+          shown = performance.now();
           timer = begin();
         }).catch((error) => {
           if (left) return;
