@@ -393,6 +393,10 @@ class TaskDeclaration(TaskSection):
             named = self.attributes.get(screen.attribute)
             if named and not screen.ms and not set(named.uses) & {"audio", "video"}:
                 raise ValueError(f"screens.{place}: give ms, for how many milliseconds it is shown")
+        if self.plugin and self.screens:
+            raise ValueError(
+                "screens: the plugin presents trials in place of the page; leave one out"
+            )
         self._check_recorded()
         if self.plugin and (clash := set(self.plugin.parameters) & {*self.attributes, *GIVEN}):
             raise ValueError(

@@ -62,7 +62,8 @@ def _words(task: TaskDeclaration) -> tuple[str, ...]:
             for screen in task.screens
         ]
         found.append(f"Screens before the options: {', '.join(screens)}.")
-    if any(item.audio or item.video for item in task.attributes.values()):
+    has_sounds = any(item.audio or item.video for item in task.attributes.values())
+    if has_sounds and not task.plugin:
         when = "after they have ended" if task.wait_for_end else "while they are played, too"
         found.append(f"Sounds and films are played once; a response is possible {when}.")
     if task.plugin:
@@ -72,8 +73,9 @@ def _words(task: TaskDeclaration) -> tuple[str, ...]:
             f"The jsPsych plugin {name} (SHA-256 {digest}...) presents trials and returns {data}."
         )
     if task.files:
+        instead = "shown in words" if task.feedback else "missed"
         found.append(
-            "A trial of which a file cannot be loaded, or whose plugin fails, is missed and recorded."
+            f"A trial of which something cannot be loaded is {instead}, which is recorded."
         )
     return tuple(found)
 

@@ -360,8 +360,9 @@ def line_of(text: str, place: list[str]) -> int:
             found = [*section, *_parts(key[1])]
         else:
             continue
-        if len(found) > best_length and place[: len(found)] == found:
-            best, best_length = number, len(found)
+        length = min(len(found), len(place))
+        if length > best_length and found[:length] == place[:length]:
+            best, best_length = number, length
     return best
 
 

@@ -250,6 +250,7 @@ def test_an_option_is_named_by_its_label_its_number_or_its_place() -> None:
         ),
         ((), SCREENS.replace("ms = 100", "ms = 1e9"), "ms = 1e9", "screens.2.ms"),
         ((), SCREENS.replace('"+"', '"+"\nimage = "a.png"'), "[[screens]]", "not text and image"),
+        ((), SCREENS + PLUGIN, "[[screens]]", "the plugin presents trials in place of the page"),
         (MANY, "", "[attributes.worth]", "160 times of sounds, films and screens"),
         ((VOICES, LONG), "", f"[attributes.{'w' * 41}]", "its name has 41 characters"),
         ((), PLUGIN.replace("tap.js", "none.js"), 'file = "none.js"', "cannot read none.js"),
@@ -369,5 +370,5 @@ def test_a_fragment_that_reached_a_text_otherwise_is_refused_as_well(tmp_path: P
 
 def test_the_line_of_a_key_is_found_in_lists_of_sections() -> None:
     text = "a = 1\n[[b]]\nc = 1\n[[b]]\nc = 2\n[d.e]\nf = 3"
-    known = {"a": 1, "b 0 c": 3, "b 1 c": 5, "b 1 x": 4, "d e f": 7, "z": 0}
+    known = {"a": 1, "b": 2, "d": 6, "b 0 c": 3, "b 1 c": 5, "b 1 x": 4, "d e f": 7, "z": 0}
     assert {place: line_of(text, place.split(" ")) for place in known} == known
