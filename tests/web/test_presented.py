@@ -477,6 +477,21 @@ def test_a_file_that_does_not_load_is_stated_recorded_and_loses_no_earlier_respo
 
 
 @pytest.mark.slow
+def test_a_sound_that_cannot_be_played_is_a_failure(
+    page: Any, serve: Callable[..., str], tmp_path: Path
+) -> None:
+    file = task(tmp_path, VOICES)
+    for level in ("plain", "red", "gold"):
+        (tmp_path / "voices" / f"{level}.wav").write_bytes(sound()[:12] + b"nothing that is played")
+    open_experiment(tmp_path, str(file), n_trials=1, checks=0)
+    begin(page, serve(), file)
+    page.get_by_role("button", name="Go on without this decision").click()
+    page.locator(".code").wait_for()
+    (answers,) = in_inbox(tmp_path)
+    assert answers.failures[0][1].endswith(".wav: cannot be played")
+
+
+@pytest.mark.slow
 def test_a_file_that_loads_the_second_time_is_presented(
     page: Any, serve: Callable[..., str], tmp_path: Path
 ) -> None:
