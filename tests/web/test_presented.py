@@ -661,3 +661,25 @@ def test_a_plugin_that_fails_is_recorded_and_the_study_goes_on(
     (answers,) = in_inbox(tmp_path)
     assert answers.response == ()
     assert answers.failures[0][1].startswith(words)
+
+
+@pytest.mark.slow
+def test_after_a_reload_a_sound_waits_for_a_click_where_the_browser_wants_one(
+    page: Any, serve: Callable[..., str], tmp_path: Path
+) -> None:
+    file = task(tmp_path, VOICES)
+    open_experiment(tmp_path, str(file), n_trials=1, checks=0)
+    page.add_init_script(
+        "const play = HTMLMediaElement.prototype.play; let clicked = false;"
+        "addEventListener('click', () => { clicked = true; }, true);"
+        "HTMLMediaElement.prototype.play = function () {"
+        " return clicked ? play.call(this) : Promise.reject(new DOMException('', 'NotAllowedError')); };"
+    )
+    begin(page, serve(), file)
+    page.locator(".options button:not([disabled])").first.wait_for()
+    page.reload()
+    page.get_by_role("button", name="Play").click()
+    answer(page, 1)
+    (answers,) = in_inbox(tmp_path)
+    assert answers.failures == ()
+    assert answers.recorded["wrapping_1_end_ms"][0] > answers.recorded["wrapping_1_start_ms"][0]
