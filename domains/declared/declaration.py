@@ -21,11 +21,13 @@ are `domains.declared.theories`.
 from __future__ import annotations
 
 import difflib
+import json
 import keyword
 import math
+import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Annotated, Any, Literal, get_args
+from typing import Any, Final, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,9 +45,23 @@ from lakatos.domains.declared.feedback_declaration import (
     OptionOutcome,
     TaskFeedback,
 )
+from lakatos.domains.declared.presentation_declaration import (
+    LARGEST,
+    MOST_SCREENS,
+    USES,
+    EmbeddedFile,
+    FileUse,
+    PluginField,
+    TaskPlugin,
+    TaskScreen,
+    check_text,
+    file_in,
+    line_of,
+)
 from lakatos.domains.declared.tied import AttributeRule
 from lakatos.domains.kit.settings import TaskSection
 from lakatos.experiments.errors import TaskFileError
+from lakatos.experiments.presentation import MOST_RECORDED
 from lakatos.traces.files import read_toml
 
 Array = NDArray[Any]
@@ -53,6 +69,7 @@ Kind = Literal["amount", "probability", "delay", "rating", "category", "own", "o
 Show = Literal["", "bar", "stars", "dots", "dot_size"]
 MOST_OPTIONS, MOST_ATTRIBUTES, MOST_LEVELS = 21, 12, 2001
 MOST_DOTS = 400
+MOST_NAME = 40
 LARGEST_SPACE = 20_000
 """Trials that are listed one by one; a larger space must be a random sample."""
 MOST_ALTERNATIVES = 10**15
@@ -70,6 +87,8 @@ TAKEN = (
     "state",
 )
 """Names that mean something else: of variations, settings of the space, and variables of theories."""
+GIVEN: Final = ("choices", "prompt", "files", "cue", "type")
+"""Parameters that every trial of a plugin has."""
 MEANINGS: Mapping[str, str] = {
     "amount": "money or points that the option brings",
     "probability": "chance, from 0 to 1, shown in per cent",
@@ -83,10 +102,9 @@ MEANINGS: Mapping[str, str] = {
 """Kinds of attributes, in words."""
 
 
-EmbeddedImage = Annotated[
-    str, Field(pattern=r"^data:image/(png|jpeg|gif|webp);base64,[A-Za-z0-9+/]+={0,2}$")
-]
-"""An address that holds an image whole."""
+EMBEDDED: Final = "\n# Read from the files that the attributes name.\n[embedded]\n"
+"""Stands between a declaration and the files that it names."""
+_EMBEDDED_LINE = re.compile(r'("(?:[^"\\]|\\.)*") = ("[^"\\]*")')
 
 
 class TaskAttribute(TaskSection):
@@ -112,6 +130,12 @@ class TaskAttribute(TaskSection):
     """What theories call it; by default its name."""
     images: str = Field("", max_length=200)
     """Files of images beside the declaration, one for each level, shown in place of words: ``faces/{level}.png``."""
+    audio: str = Field("", max_length=200)
+    """Files of sounds, likewise."""
+    video: str = Field("", max_length=200)
+    """Files of films, likewise."""
+    html: str = Field("", max_length=200)
+    """Files of HTML fragments, likewise."""
 
     @model_validator(mode="after")
     def _has_levels(self) -> TaskAttribute:
@@ -164,8 +188,11 @@ class TaskAttribute(TaskSection):
             most = MOST_DOTS if self.show == "dots" else 10
             if not whole or max(self.numbers) > most:
                 raise ValueError(f"{self.show} are drawn for whole numbers from 0 to {most}")
-        if self.images and (self.show or "{level}" not in self.images):
-            raise ValueError("images name a file for each {level}, and take the place of show")
+        for use in self.uses:
+            if self.show or "{level}" not in getattr(self, use):
+                raise ValueError(f"{use}: name a file for each {{level}}, in place of show")
+        if len(self.uses) > 1:
+            raise ValueError(f"give one of {' and '.join(self.uses)}")
         if self.show == "dot_size" and (min(self.numbers) < 1 or max(self.numbers) > 8):
             raise ValueError("a dot's radius is from 1 to 8")
 
@@ -194,16 +221,22 @@ class TaskAttribute(TaskSection):
         return float(value)
 
     @property
-    def image_names(self) -> tuple[str, ...]:
-        """Files of the images of all levels; none where words or numbers are shown."""
-        if not self.images:
-            return ()
-        levels = self.words or tuple(f"{value:.10g}" for value in self.numbers)
-        return tuple(self.images.replace("{level}", level) for level in levels)
+    def uses(self) -> tuple[FileUse, ...]:
+        """Kinds of files that levels have: one, or none where words or numbers are shown."""
+        return tuple(use for use in USES if getattr(self, use))
 
-    def image_name(self, value: float) -> str:
-        """File of the image of one level."""
-        return self.image_names[self.numbers.index(value)]
+    @property
+    def file_names(self) -> tuple[str, ...]:
+        """Files of all levels; none where words or numbers are shown."""
+        levels = self.words or tuple(f"{value:.10g}" for value in self.numbers)
+        return tuple(
+            getattr(self, use).replace("{level}", level) for use in self.uses for level in levels
+        )
+
+    def file_name(self, value: float) -> str:
+        """File of one level; empty where there is none."""
+        known = self.uses and value in self.numbers
+        return self.file_names[self.numbers.index(value)] if known else ""
 
     @property
     def lowest(self) -> float:
@@ -290,8 +323,14 @@ class TaskDeclaration(TaskSection):
     comprehension: tuple[TaskQuestion, ...] = ()
     """Asked after the instructions; a plain question is asked where there is none."""
     space: TaskSpace = TaskSpace()
-    embedded: dict[str, EmbeddedImage] = Field(default_factory=dict)
-    """Images by the names of their files, as addresses that hold them whole; written when the file is read."""
+    screens: tuple[TaskScreen, ...] = Field((), max_length=MOST_SCREENS)
+    """What is shown before the options, one after another."""
+    wait_for_end: bool = True
+    """Whether a response is possible only after sounds and films have ended."""
+    plugin: TaskPlugin | None = None
+    """A jsPsych plugin that presents trials in place of the page."""
+    embedded: dict[str, EmbeddedFile] = Field(default_factory=dict)
+    """Files by their names, as addresses that hold them whole; written when the declaration is read."""
 
     @model_validator(mode="before")
     @classmethod
@@ -315,6 +354,7 @@ class TaskDeclaration(TaskSection):
             words = {name: item.words for name, item in self.attributes.items()}
             self.feedback.check_for(self.options, words)
         self._check_kinds()
+        self._check_presentation()
         self.rules(self.space.only)
         self.listed_trials()
         if self.attributes:
@@ -341,6 +381,76 @@ class TaskDeclaration(TaskSection):
                     f"attributes: {' and '.join(named)} are both of the kind {kind!r}; one of them is a "
                     "'number' or an 'amount'"
                 )
+
+    def _check_presentation(self) -> None:
+        """Refuse screens and plugins that do not fit the attributes, and fragments that hold what is not allowed."""
+        for place, screen in enumerate(self.screens):
+            if screen.attribute and screen.attribute not in self.attributes:
+                known = ", ".join(self.attributes)
+                raise ValueError(
+                    f"screens.{place}.attribute: there is no {screen.attribute!r}; there are {known}"
+                )
+            named = self.attributes.get(screen.attribute)
+            if named and not screen.ms and not set(named.uses) & {"audio", "video"}:
+                raise ValueError(f"screens.{place}: give ms, for how many milliseconds it is shown")
+        if self.plugin and self.screens:
+            raise ValueError(
+                "screens: the plugin presents trials in place of the page; leave one out"
+            )
+        self._check_recorded()
+        if self.plugin and (clash := set(self.plugin.parameters) & {*self.attributes, *GIVEN}):
+            raise ValueError(
+                f"plugin.parameters.{min(clash)}: trials have a parameter of this name; take another one"
+            )
+        for name, address in self.embedded.items():
+            kind, data = file_in(address)
+            use = {"text/html": "html", "text/javascript": "plugin"}.get(kind, "")
+            if use and len(data) > LARGEST[use]:
+                raise ValueError(f"embedded: {name} has more than {LARGEST[use]:,} bytes")
+            if use:
+                try:
+                    check_text(use, name, data)
+                except ValueError as error:
+                    raise ValueError(f"embedded: {error}") from None
+
+    def _check_recorded(self) -> None:
+        """Refuse more sounds and films, or longer names, than one response can bring times of."""
+        played = [name for name, item in self.attributes.items() if item.audio or item.video]
+        if long := [name for name in played if len(name) > MOST_NAME]:
+            raise ValueError(
+                f"attributes.{long[0]}: its name has {len(long[0])} characters; sounds and films have names of "
+                f"{MOST_NAME} at most"
+            )
+        on_screens = sum(bool(screen.audio or screen.video) for screen in self.screens)
+        times = 4 * (len(played) * len(self.options) + on_screens) + 2 * len(self.screens)
+        if times > MOST_RECORDED:
+            place = f"attributes.{played[0]}" if played else "screens"
+            raise ValueError(
+                f"{place}: {times} times of sounds, films and screens would be recorded for each response, more "
+                f"than {MOST_RECORDED}; give fewer options, sounds or screens"
+            )
+
+    @property
+    def on_screens(self) -> frozenset[str]:
+        """Attributes that a screen shows before the options."""
+        return frozenset(screen.attribute for screen in self.screens if screen.attribute)
+
+    @property
+    def files(self) -> dict[str, tuple[str, list[str]]]:
+        """Use and place in the declaration of each file that it names."""
+        found: dict[str, tuple[str, list[str]]] = {}
+        for name, item in self.attributes.items():
+            for use in item.uses:
+                known = {file: (use, ["attributes", name, use]) for file in item.file_names}
+                found = {**known, **found}
+        for place, screen in enumerate(self.screens):
+            if screen.file:
+                use, file = screen.file
+                key = "image" if use == "images" else use
+                found.setdefault(file, (use, ["screens", str(place), key]))
+        if self.plugin:
+            found.setdefault(self.plugin.file, ("plugin", ["plugin", "file"]))
+        return found
 
     def rules(self, texts: Sequence[str]) -> tuple[AttributeRule, ...]:
         """What ties attributes to one another, read from texts.
@@ -454,8 +564,11 @@ def read_task(text: str, where: str = "the domain file") -> TaskDeclaration:
     Raises:
         TaskFileError: It is no TOML, or no task; the message names the key and what to write.
     """
+    declared, _, embedded = text.partition(EMBEDDED)
     try:
-        value = read_toml(text)
+        value = read_toml(declared)
+        if embedded:
+            value["embedded"] = _embedded(embedded)
     except ValueError as error:
         words = str(error)
         if "overwrite" in words or "twice" in words or "mutate" in words:
@@ -466,7 +579,20 @@ def read_task(text: str, where: str = "the domain file") -> TaskDeclaration:
     except ValidationError as error:
         # A key that nobody knows first: it may be why another one is missing.
         first = min(error.errors(), key=lambda item: item["type"] != "extra_forbidden")
-        raise TaskFileError(f"{where}: {_explained(first)}.") from None
+        words = _explained(first)
+        parts = [str(part) for part in first["loc"]] or words.partition(":")[0].split(".")
+        line = line_of(declared, parts)
+        raise TaskFileError(f"{where}{f', line {line}' if line else ''}: {words}.") from None
+
+
+def _embedded(text: str) -> dict[str, str]:
+    """Files behind a declaration, by name; read line by line, because a parser of TOML takes a second for a film."""
+    found: dict[str, str] = {}
+    for line in text.splitlines():
+        if not (read := _EMBEDDED_LINE.fullmatch(line)):
+            raise ValueError(f"embedded: {line[:40]!r} is no name of a file with its content")
+        found[json.loads(read[1])] = json.loads(read[2])
+    return found
 
 
 def _explained(error: Any) -> str:
@@ -498,8 +624,12 @@ def _keys_beside(parts: list[str]) -> list[str]:
         "feedback": TaskFeedback,
         "feedback.outcomes": OptionOutcome,
         "feedback.by_cue": OptionOutcome,
+        "screens": TaskScreen,
+        "plugin": TaskPlugin,
+        "plugin.data": PluginField,
     }
-    place = "feedback.outcomes" if parts[:2] == ["feedback", "outcomes"] else parts[0]
+    place = ".".join(parts[:2])
+    place = place if place in sections and len(parts) > 2 else parts[0]
     section = sections.get(place if len(parts) > 1 else "", TaskDeclaration)
     return [field.alias or name for name, field in section.model_fields.items()]
 

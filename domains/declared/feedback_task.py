@@ -10,8 +10,9 @@ What follows a choice is ``reward``, the outcome of the chosen option, and where
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property, partial
 from html import escape
 from typing import Any
 
@@ -32,6 +33,7 @@ from lakatos.domains.learning.task import (
 )
 from lakatos.experiments.adoption.layouts import StimulusLayout
 from lakatos.experiments.errors import StimuliError
+from lakatos.experiments.presentation import Presentation
 from lakatos.experiments.task import Stimuli, Trials
 from lakatos.experiments.task_file import TaskFile
 from lakatos.theories.language.family import Family
@@ -98,6 +100,22 @@ class FeedbackDomain:
     def attribute_words(self) -> dict[str, tuple[str, ...]]:
         """The words of attributes that are categories."""
         return self.described.attribute_words()
+
+    @cached_property
+    def presentation(self) -> Presentation | None:
+        """See `experiments.presentation.HasPresentation`."""
+        own = self.described.presentation
+        if own is None:
+            return None
+        plugin = own.plugin and replace(own.plugin, trial=self._parameters)
+        return replace(own, picture=partial(self._drawn, own.picture), plugin=plugin)
+
+    def _parameters(self, stimuli: Stimuli, row: int) -> dict[str, Any]:
+        """Parameters of a plugin's trial, with the cue."""
+        own = self.described.presentation
+        assert own is not None
+        assert own.plugin is not None
+        return {**own.plugin.trial(stimuli, row), "cue": self._cue(stimuli, row)}
 
     @property
     def outcome_names(self) -> tuple[str, ...]:
@@ -330,10 +348,17 @@ class FeedbackDomain:
 
     def picture(self, stimuli: Stimuli, row: int) -> str:
         """The options with their attributes; a row of boxes where they have none."""
-        cue = cue_in_words(stimuli, row, self.cue_names).removeprefix(", ")
+        return self._drawn(self.described.picture, stimuli, row)
+
+    def _cue(self, stimuli: Stimuli, row: int) -> str:
+        return cue_in_words(stimuli, row, self.cue_names).removeprefix(", ")
+
+    def _drawn(self, draw: Callable[[Stimuli, int], str], stimuli: Stimuli, row: int) -> str:
+        """A step, with its attributes as ``draw`` shows them."""
+        cue = self._cue(stimuli, row)
         shown = f'<p style="{CUE}">{escape(cue)}</p>' if cue else ""
         if self.task.attributes:
-            return shown + self.described.picture(stimuli, row)
+            return shown + draw(stimuli, row)
         boxes = "".join(
             f'<span style="{BOX}">{escape(label)}</span>' for label in self._there(stimuli, row)
         )

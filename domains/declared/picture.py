@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from html import escape
 from math import ceil, sqrt
 from typing import Any
@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lakatos.domains.declared.declaration import TaskAttribute, TaskDeclaration, as_shown
+from lakatos.domains.declared.fragment import fragment
+from lakatos.domains.declared.presentation_declaration import digest_in, file_in
 
 Array = NDArray[Any]
 FIELD = 240
@@ -24,14 +26,21 @@ LINE = "border-bottom:1px solid #ddd"
 LABEL = "font-weight:normal;color:#555"
 
 
-def draw(task: TaskDeclaration, values: Mapping[str, Array]) -> str:
-    """One trial as HTML without scripts.
+def draw(task: TaskDeclaration, values: Mapping[str, Array], without: Container[str] = ()) -> str:
+    """One trial as HTML without scripts; empty if nothing of it is to be shown.
 
     Args:
         task: Says how attributes are drawn.
         values: ``(n_options,)`` for each attribute.
+        without: Attributes that are not to be shown.
     """
-    shown = {name: item for name, item in task.attributes.items() if item.show != "dot_size"}
+    shown = {
+        name: item
+        for name, item in task.attributes.items()
+        if item.show != "dot_size" and name not in without
+    }
+    if not shown:
+        return ""
     n_options = len(task.options)
     if n_options > MOST_SIDE_BY_SIDE:
         return _draw_below_one_another(task, values, shown)
@@ -94,8 +103,9 @@ def _cell(task: TaskDeclaration, name: str, values: Mapping[str, Array], place: 
     attribute, value = task.attributes[name], float(values[name][place])
     if attribute.show == "dots":
         return _dots(task, name, values, place)
-    if attribute.images and value in attribute.numbers:
-        return _image(task, attribute, value)
+    if attribute.file_name(value):
+        words = as_shown(attribute, value)
+        return file_shown(task, attribute.file_name(value), words, f"{name}_{place + 1}")
     if attribute.show == "stars":
         top = int(attribute.highest)
         stars = "★" * int(value) + "☆" * (top - int(value))
@@ -106,14 +116,38 @@ def _cell(task: TaskDeclaration, name: str, values: Mapping[str, Array], place: 
     return f"<span>{escape(as_shown(attribute, value))}</span>"
 
 
-def _image(task: TaskDeclaration, attribute: TaskAttribute, value: float) -> str:
-    """The image of a level, with its word for who does not see it; the word alone where the image is not there."""
-    words = escape(as_shown(attribute, value))
-    address = task.embedded.get(attribute.image_name(value))
+def draw_attribute(task: TaskDeclaration, name: str, values: Mapping[str, Array]) -> str:
+    """One attribute of all options side by side; once if it is the same for all, which fields of dots never are."""
+    differs = task.attributes[name].show == "dots" or len(set(values[name].tolist())) > 1
+    places = range(len(task.options) if differs else 1)
+    cells = "".join(f"<div>{_cell(task, name, values, place)}</div>" for place in places)
+    return f'<div style="display:flex;gap:24px;justify-content:center;align-items:center">{cells}</div>'
+
+
+def file_shown(task: TaskDeclaration, file: str, words: str, name: str) -> str:
+    """A file as the page shows it; its words alone if the declaration is read without its files.
+
+    Args:
+        task: Holds the file.
+        file: As the declaration names it.
+        words: For participants who do not see or hear it.
+        name: Of its times in tables, if it is a sound or film. The page puts the player in this place.
+    """
+    words = escape(words)
+    address = task.embedded.get(file)
     if address is None:
         return f"<span>{words}</span>"
-    look = "display:block;width:160px;max-width:100%;height:auto;margin:0 auto"
-    return f'<img src="{address}" alt="{words}" style="{look}">'
+    kind, data = file_in(address)
+    if kind == "text/html":
+        return f"<div>{fragment(data.decode())}</div>"
+    if kind.startswith("image/"):
+        look = "display:block;width:160px;max-width:100%;height:auto;margin:0 auto"
+        return f'<img src="{address}" alt="{words}" style="{look}">'
+    sign = "♪" if kind.startswith("audio/") else "▶"
+    return (
+        f'<span class="medium" data-medium="{digest_in(address)}" data-name="{name}" role="img" aria-label="{words}">'
+        f"{sign} {words}</span>"
+    )
 
 
 def _bar(attribute: TaskAttribute, value: float) -> str:

@@ -28,10 +28,12 @@ from lakatos.domains.declared.declaration import (
     read_task,
 )
 from lakatos.domains.declared.picture import draw
+from lakatos.domains.declared.presentation import presentation_in
 from lakatos.experiments.adoption.layouts import StimulusLayout, layout_of_attributes
 from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.own_tasks import GIVEN, KEPT
 from lakatos.experiments.errors import EmptyDesignSpaceError, StimuliError
+from lakatos.experiments.presentation import Presentation
 from lakatos.experiments.task import OneShot, Stimuli
 from lakatos.experiments.task_file import TaskFile
 from lakatos.experiments.variation import TrialVariation, varied
@@ -212,6 +214,11 @@ class DeclaredDomain(OneShot):
     def task_file(self) -> TaskFile:
         """The declaration, as a study keeps it."""
         return TaskFile(file=f"{self.name}.toml", text=self.text)
+
+    @cached_property
+    def presentation(self) -> Presentation | None:
+        """See `experiments.presentation.HasPresentation`."""
+        return presentation_in(self.text)
 
     @property
     def texts(self) -> dict[str, dict[str, Any]]:

@@ -48,7 +48,7 @@ class TaskFileKind(ABC):
 
 KINDS: PluginTable[TaskFileKind] = PluginTable(
     {
-        ".toml": "lakatos.domains.declared.images:DECLARATION",
+        ".toml": "lakatos.domains.declared.files:DECLARATION",
         ".py": "lakatos.domains.declared.program:PROGRAM",
     }
 )

@@ -5,11 +5,13 @@ from __future__ import annotations
 import hashlib
 import hmac
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Final, Literal, get_args
 
 from lakatos.experiments.errors import TrialsError
+from lakatos.experiments.presentation import Recorded
 from lakatos.traces.digest import canonical_json
 
 Status = Literal["completed", "partial", "stopped", "returned", "timed_out", "screened_out"]
@@ -121,6 +123,11 @@ class PersonAnswers:
     interval_ms: tuple[float | None, ...] = ()
     """For each such response, by the server's clock: from the report that its target appeared to its arrival;
     None where no report came."""
+    recorded: Mapping[str, tuple[Recorded, ...]] = field(default_factory=dict)
+    """For each response, by name: times of what was presented, or values of a plugin; None where one is missing."""
+    failures: tuple[tuple[int, str], ...] = ()
+    """Trials of which something failed to load, with what it was. They are also among ``missed``, or were answered in
+    words where a step could not be skipped."""
     left_out: tuple[LeftOutPress, ...] = ()
     """Trials of such a task that were shown and have no outcome, with why; their rows are also among ``missed``."""
 
@@ -129,6 +136,7 @@ class PersonAnswers:
         columns = {
             "response": self.response,
             **{f"feedback {name!r}": row for name, row in self.feedback.items()},
+            **{f"recorded {name!r}": row for name, row in self.recorded.items()},
         }
         times = {name: getattr(self, name) for name in (*_TIMES, "key", "interval_ms")}
         columns |= {name: column for name, column in times.items() if column}
@@ -145,6 +153,8 @@ class PersonAnswers:
             self._refuse(
                 "leaves out other trials than it missed; give the rows of both in one order"
             )
+        if Counter(trial for trial, _ in self.failures) - Counter((*self.missed, *self.trial)):
+            self._refuse("has failures of trials that were not presented; list those presented")
         self._check_numbers(
             [value for column in times.values() for value in column if value is not None]
         )
@@ -190,10 +200,14 @@ class PersonAnswers:
         lists = {name: list(column) for name, column in value.items() if isinstance(column, tuple)}
         if self.left_out:
             lists["left_out"] = [asdict(item) for item in self.left_out]
+        if self.failures:
+            lists["failures"] = [list(item) for item in self.failures]
+        recorded = {name: list(column) for name, column in sorted(self.recorded.items())}
         return (
             value
             | lists
             | {"feedback": {name: list(column) for name, column in sorted(self.feedback.items())}}
+            | ({"recorded": recorded} if recorded else {})
         )
 
     @classmethod
@@ -230,6 +244,8 @@ class PersonAnswers:
             key=_column("key", value.get("key", ()), int),
             interval_ms=_column("interval_ms", value.get("interval_ms", ()), float, or_none=True),
             left_out=_left_out(value.get("left_out", ())),
+            recorded=_recorded(value.get("recorded", {})),
+            failures=_failures(value.get("failures", ())),
             condition=_typed("condition", value.get("condition", ""), str),
             visit=_facts(value.get("visit", {})),
             replies=_replies(value.get("replies", {})),
@@ -247,7 +263,18 @@ class PersonAnswers:
 _TIMES: Final = ("response_time_ms", "server_time_ms", "onset_ms", "focus_losses", "away_ms")
 """One number for each response, or none at all."""
 OPTIONAL: Final = frozenset(
-    {*_TIMES[1:], "missed", "replies", "condition", "visit", "key", "interval_ms", "left_out"}
+    {
+        *_TIMES[1:],
+        "missed",
+        "replies",
+        "condition",
+        "visit",
+        "key",
+        "interval_ms",
+        "left_out",
+        "recorded",
+        "failures",
+    }
 )
 """Keys of `PersonAnswers.to_json` that are left out where they hold nothing."""
 _TEXTS = ("experiment", "person", "consent", "language", "source")
@@ -269,6 +296,35 @@ def _replies(value: Any) -> dict[str, Any]:
                 "numbers, or null."
             )
     return {str(name): item for name, item in sorted(value.items())}
+
+
+def _recorded(value: Any) -> dict[str, tuple[Recorded, ...]]:
+    """Values that responses brought: lists of plain values by name."""
+    plain = (int, float, str, bool, type(None))
+    if not isinstance(value, Mapping) or not all(
+        isinstance(column, list | tuple) and all(type(item) in plain for item in column)
+        for column in value.values()
+    ):
+        raise TrialsError("a person's answers: 'recorded' is an object of lists of plain values.")
+    if any(
+        type(item) is float and not math.isfinite(item)
+        for column in value.values()
+        for item in column
+    ):
+        raise TrialsError("a person's answers: 'recorded' holds a number that is not finite.")
+    return {str(name): tuple(column) for name, column in sorted(value.items())}
+
+
+def _failures(value: Any) -> tuple[tuple[int, str], ...]:
+    """Trials that failed to load, with what failed."""
+    if not isinstance(value, list | tuple) or not all(
+        isinstance(item, list | tuple) and [type(part) for part in item] == [int, str]
+        for item in value
+    ):
+        raise TrialsError(
+            "a person's answers: 'failures' is a list of pairs of a trial and a text."
+        )
+    return tuple((trial, words) for trial, words in value)
 
 
 def _facts(value: Any) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from lakatos.experiments.design import design_from_json
 from lakatos.experiments.participants.timed_answer import timed_task
 from lakatos.experiments.participants.web.collection import COLLECTION_FILE
 from lakatos.experiments.participants.web.store import SessionStore
+from lakatos.experiments.presentation import presentation_of
 from lakatos.experiments.registration import registration, to_markdown
 from lakatos.flows.argument import Argument, RunFolder
 from lakatos.flows.errors import UnusableError
@@ -80,9 +81,13 @@ def _earlier(then: RunState) -> dict[str, str]:
 
 def _manner(config: CampaignConfig) -> tuple[str, ...]:
     """How trials are given, in sentences."""
-    task = timed_task(domain_of(config)) if config.source.on_page else None
-    return config.page.words(within=bool(config.conditions)) + (
-        config.page.timed.words(task) if task else ()
+    domain = domain_of(config)
+    task = timed_task(domain) if config.source.on_page else None
+    presentation = presentation_of(domain) if config.source.on_page else None
+    return (
+        *config.page.words(within=bool(config.conditions)),
+        *(config.page.timed.words(task) if task else ()),
+        *(presentation.words if presentation else ()),
     )
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lakatos.experiments.participants.web.questions import PageQuestion
+from lakatos.experiments.presentation import PREFIX, presentation_of
 from lakatos.experiments.task import Domain
 from lakatos.flows.run.study import CampaignConfig
 
@@ -32,7 +33,8 @@ MEANINGS = {
     "trial": "row of the design's trials, from 0",
     "response": "number of the option chosen, from 0, in the order of the stimulus' columns",
     "option": "the option chosen, in words",
-    "response_time_ms": "milliseconds from the trial's appearance to the response; empty if unknown",
+    "response_time_ms": "milliseconds from the moment at which a response was possible (the trial's appearance, or the "
+    "end of its sounds and films) to the response, or as a plugin measured it; empty if unknown",
     "onset_ms": "milliseconds from the beginning of the task to the trial's appearance, by the browser's clock",
     "focus_losses": "how often the page was left since the previous response",
     "away_ms": "total time for which the page was left, in milliseconds",
@@ -46,6 +48,9 @@ MEANINGS = {
     "bin_to_s": "upper limit of this bin, in seconds",
     "left_out": "why the trial is left out: no_answer, too_early, too_late, or impossible if the server's clock "
     "contradicts the time; empty if it is included",
+    "n_failed_to_load": "trials of which something failed to load; they are missed, or answered without it in tasks "
+    "with feedback",
+    "failures": "these trials, and what failed",
     "n_no_answer": "trials in which no key was pressed in time",
     "n_too_early": "responses faster than the first time bin, which are left out",
     "n_too_late": "responses slower than the last time bin, which are left out",
@@ -111,6 +116,10 @@ def _column(
     numbers = all(isinstance(value, int | float) for value in there)
     question = asked.get(name) or asked.get(name.removesuffix(LABEL))
     meaning, levels = MEANINGS.get(name, OTHER), _levels(name, config, domain)
+    presentation = presentation_of(domain)
+    if presentation and name.startswith(PREFIX):
+        field = presentation.fields.get(name.removeprefix(PREFIX))
+        meaning = field.meaning if field else "what failed to load, so that words were shown"
     if question is not None:
         shown = question.shown(config.page.language, config.page.language)
         meaning = " ".join(f"“{shown['text']}”".split())

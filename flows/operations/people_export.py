@@ -18,6 +18,7 @@ from lakatos.experiments.participants.answers import LeftOut, LeftOutPress, Pers
 from lakatos.experiments.participants.file import stimulus_columns
 from lakatos.experiments.participants.table import get_answers
 from lakatos.experiments.participants.timed_answer import timed_task
+from lakatos.experiments.presentation import PREFIX
 from lakatos.experiments.record import AnswersArrived
 from lakatos.experiments.task import Design, Domain
 from lakatos.flows.argument import Argument, NamedRunFolder
@@ -241,8 +242,22 @@ def _answer_rows(
                 "response_time_ms": "",
                 **{name: column[place] for name, column in known.items() if column},
                 **{feedback: column[place] for feedback, column in answers.feedback.items()},
+                **_recorded(answers, place),
                 **_shown(domain, columns, trial),
             }
+
+
+def _recorded(answers: PersonAnswers, place: int) -> Row:
+    """What a response brought beside the option chosen."""
+    values = {name: column[place] for name, column in answers.recorded.items()}
+    return {
+        f"{PREFIX}{name}": ""
+        if value is None
+        else int(value)
+        if value is True or value is False
+        else safe_cell(value)
+        for name, value in values.items()
+    }
 
 
 def _timed_rows(
@@ -343,6 +358,7 @@ def _person_row(person: ExportedPerson, state: RunState, config: CampaignConfig)
         "n_missed": len(answers.missed),
         "missed_trials": " ".join(map(str, answers.missed)),
         **_n_left_out(answers),
+        **_failures(answers),
         "checks_passed": passed,
         "checks_failed": len(answers.checks) - passed,
         "checks": " ".join(str(int(check)) for check in answers.checks),
@@ -359,6 +375,14 @@ def _person_row(person: ExportedPerson, state: RunState, config: CampaignConfig)
         **(_session(state, person.item) if person.item else {}),
         **_standing(state, person),
     }
+
+
+def _failures(answers: PersonAnswers) -> Row:
+    """Trials of which something failed to load."""
+    if not answers.failures:
+        return {}
+    said = "; ".join(f"trial {trial}: {words}" for trial, words in answers.failures)
+    return {"n_failed_to_load": len(answers.failures), "failures": safe_cell(said)}
 
 
 def _n_left_out(answers: PersonAnswers) -> Row:

@@ -21,6 +21,7 @@ from lakatos.experiments.adoption.mapping import AnswerColumns
 from lakatos.experiments.adoption.menu import levels_in_toml
 from lakatos.experiments.adoption.tables import read_answers
 from lakatos.experiments.errors import StimuliError, TaskFileError
+from lakatos.experiments.presentation import presentation_of
 from lakatos.experiments.task import Domain, Stimuli
 from lakatos.flows.run.places import check_output
 from lakatos.judges.items.ground_truth import SETTINGS
@@ -57,7 +58,7 @@ label = "Points"                     # stands beside it on the page
 unit = ""                            # stands behind the number
 levels = [10, 20, 30, 40, 60, 80]    # or: from = 10, to = 80, step = 10; words for a category
 better = "more"                      # "more" or "less" if everybody prefers that; leave it out where tastes differ
-# show = "bar"                       # number alone, or bar, stars, dots, dot_size
+# show = "bar"                       # number alone, or bar, stars, dots, dot_size; files: images, audio, video, html
 # noun = "number of points"          # what theories call it; its name by default
 
 [attributes.chance]
@@ -66,6 +67,10 @@ label = "Chance"
 levels = [0.1, 0.25, 0.5, 0.75, 0.9, 1.0]
 better = "more"
 show = "bar"
+
+# [[screens]]                        # before the options: text, a file (html, image, audio, video), or attribute
+# text = "+"
+# ms = 500
 
 [space]
 # trials = 400                       # a random sample of so many, where there are too many to list
@@ -111,6 +116,7 @@ class TaskExamination:
     def to_text(self) -> str:
         """The result as text."""
         arrays = ", ".join(f"{name} {shape}" for name, shape in self.arrays.items())
+        presentation = presentation_of(self.domain)
         what = "steps" if self.domain.sequential else "trials"
         return "\n".join(
             [
@@ -118,6 +124,7 @@ class TaskExamination:
                 f"({', '.join(self.domain.options)})",
                 f"{what}, for example:",
                 *(f"  {line}" for line in self.samples),
+                *(presentation.words if presentation else ()),
                 f"theories see, for each {what[:-1]}: {arrays}",
                 f"claims may be about: {', '.join(self.variations)}",
                 f"diagnoses look at: {', '.join(self.features)}",
@@ -305,8 +312,8 @@ def files_with_tasks(folder: Path) -> Iterator[tuple[Path, str]]:
             text = read_named(path).decode()
             if not {"attributes", "feedback"} & set(read_toml(text)):
                 continue
-            yield path, read_task(text, str(path)).name
+            yield path, read_task(text, "not valid").name
         except TaskFileError as error:
-            yield path, f"not valid: {error}"
+            yield path, str(error)
         except (OSError, ValueError):
             continue  # whatever it is, it is no declaration

@@ -30,11 +30,14 @@ def test_headers_are_added_to_the_start_of_an_answer_and_to_nothing_else() -> No
 
     async def answer() -> None:
         sending = sending_with(security_headers(form_action="'none'"), send)
-        await sending({"type": "http.response.start", "headers": [(b"own", b"1")]})
+        own = [(b"own", b"1"), (b"X-Frame-Options", b"SAMEORIGIN")]
+        await sending({"type": "http.response.start", "headers": own})
         await sending({"type": "http.response.body", "body": b""})
 
     asyncio.run(answer())
-    names = [name for name, _ in sent[0]["headers"]]
+    names = [name.lower() for name, _ in sent[0]["headers"]]
     assert names[0] == b"own"
+    assert (b"X-Frame-Options", b"SAMEORIGIN") in sent[0]["headers"]
+    assert names.count(b"x-frame-options") == 1
     assert {b"x-frame-options", b"content-security-policy"} < set(names)
     assert "headers" not in sent[1]

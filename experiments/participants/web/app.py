@@ -35,7 +35,8 @@ from lakatos.experiments.participants.web.messages import (
     PROBLEMS,
 )
 from lakatos.experiments.participants.web.overview import DeskSettings, overview
-from lakatos.experiments.participants.web.participant_routes import PAGE, RefusedError, page_router
+from lakatos.experiments.participants.web.participant_routes import RefusedError, page_router
+from lakatos.experiments.participants.web.plugin_frame import PAGE
 from lakatos.experiments.participants.web.session import (
     NotAskedError,
 )

@@ -86,6 +86,8 @@ _ADDED: Final = (
     ("answer", "onset_ms", "REAL"),
     ("answer", "focus_losses", "INTEGER"),
     ("answer", "away_ms", "REAL"),
+    ("answer", "recorded", "TEXT"),
+    ("answer", "failure", "TEXT"),
 )
 """Columns that files of earlier versions lack."""
 

@@ -16,7 +16,7 @@ def security_headers(*, form_action: Literal["'none'", "'self'"]) -> dict[str, s
     """
     policy = (
         "default-src 'none'; script-src 'self'; style-src 'self'; style-src-attr 'unsafe-inline'; "
-        "img-src 'self' data:; connect-src 'self'; base-uri 'none'; "
+        "img-src 'self' data:; media-src blob:; frame-src 'self'; connect-src 'self'; base-uri 'none'; "
         f"form-action {form_action}; frame-ancestors 'none'"
     )
     return {
@@ -31,12 +31,14 @@ def security_headers(*, form_action: Literal["'none'", "'self'"]) -> dict[str, s
 
 
 def sending_with(headers: Mapping[str, str], send: Send) -> Send:
-    """``send``, with headers added to the start of every response."""
+    """``send``, with headers added to the start of every response that does not have them already."""
     added = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
 
     async def sending(message: MutableMapping[str, Any]) -> None:
         if message["type"] == "http.response.start":
-            message["headers"] = [*message.get("headers", []), *added]
+            own = list(message.get("headers", []))
+            given = {name.lower() for name, _ in own}
+            message["headers"] = own + [item for item in added if item[0] not in given]
         await send(message)
 
     return sending

@@ -6,6 +6,8 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from lakatos.experiments.presentation import LONGEST_FAILURE, MOST_RECORDED
+
 
 class _RequestBody(BaseModel):
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False, strict=True)
@@ -82,6 +84,13 @@ class AnswerRequest(_RequestBody):
     """How often the page was left since the response before."""
     away_ms: Annotated[float, Field(ge=0, le=1e9, strict=False)] = 0.0
     """For how long, in all."""
+    recorded: Annotated[
+        dict[Annotated[str, Field(max_length=80)], int | float | bool | str | None],
+        Field(max_length=MOST_RECORDED),
+    ] = {}
+    """Times of what was presented, or the data of a plugin."""
+    failure: Annotated[str, Field(max_length=LONGEST_FAILURE)] = ""
+    """What could not be loaded, so that the step has no response; empty otherwise."""
 
 
 class OnsetRequest(_RequestBody):
@@ -144,6 +153,8 @@ class AnswerReply(BaseModel):
     """False where the step had an answer already, which stands."""
     feedback: str
     state: StateReply
+    refused: bool = False
+    """Whether data of a plugin were outside their schema, so that the step has no response."""
 
 
 PROBLEMS: Final[dict[int | str, dict[str, Any]]] = {

@@ -3,10 +3,9 @@
 import re
 from collections.abc import Collection
 from html import escape
-from pathlib import Path
 from typing import Annotated, Any, Final
 
-from fastapi import APIRouter, Cookie, Depends, Header, Query, Request, Response
+from fastapi import APIRouter, Cookie, Depends, Header, Path, Query, Request, Response
 from fastapi.responses import HTMLResponse
 
 from lakatos.experiments.participants.answers import pseudonym
@@ -39,6 +38,7 @@ from lakatos.experiments.participants.web.messages import (
     StateReply,
     StopRequest,
 )
+from lakatos.experiments.participants.web.plugin_frame import PAGE, plugin_frame
 from lakatos.experiments.participants.web.questions import replies_to
 from lakatos.experiments.participants.web.session import (
     ACTIVE,
@@ -47,6 +47,7 @@ from lakatos.experiments.participants.web.session import (
     OtherExperimentError,
     PageSession,
     ServiceIdentifiers,
+    StepRecord,
     StepTimes,
 )
 from lakatos.experiments.participants.web.store import SessionStore
@@ -64,10 +65,11 @@ from lakatos.experiments.participants.web.view import (
     state_of,
 )
 from lakatos.experiments.participants.web.visit import visit_facts
+from lakatos.experiments.presentation import presentation_of
 from lakatos.traces.inbox import Inbox
 
-PAGE: Final = Path(__file__).parent / "page"
 COOKIE_SECONDS: Final = 60 * 60 * 24 * 30
+FileDigest = Annotated[str, Path(pattern=r"^[0-9a-f]{64}$")]
 LanguageName = Annotated[str, Query(pattern=r"^[A-Za-z0-9-]{2,20}$")]
 
 
@@ -172,7 +174,7 @@ def page_router(store: SessionStore, inbox: Inbox, *, preview: bool, secure: boo
     """Everything that a participant's browser asks for."""
     site = PageSite(store, inbox, preview=preview, secure=secure)
     routes = APIRouter(responses=PROBLEMS)
-    for add in (add_arrival, add_consent, add_answers, add_leaving):
+    for add in (add_arrival, add_consent, add_answers, add_files, add_leaving):
         add(routes, site)
     return routes
 
@@ -319,17 +321,21 @@ def add_answers(routes: APIRouter, site: PageSite) -> None:
     def answers(arrived: Arrived, session: Known, body: AnswerRequest) -> AnswerReply:
         """Answer the step that is asked now; it is saved when this returns."""
         times = StepTimes(body.onset_ms, body.focus_losses, body.away_ms)
+        given = StepRecord(body.recorded, body.failure)
         saved, feedback, after = site.store.answer(
-            session, body.position, body.response, body.response_time_ms, times, arrived
+            session, body.position, body.response, body.response_time_ms, times, arrived, given
         )
         if after.status == "completed" and saved:
             site.store.deliver(site.inbox)
+        chosen, failure = site.store.saved(session, body.position)
         words = [
             feedback_words(after.experiment, session_texts(after), feedback),
-            answer_words(after, body.position, body.response),
+            answer_words(after, body.position, chosen),
         ]
         message = " ".join(filter(None, words))
-        return AnswerReply(saved=saved, feedback=message, state=site.state_in(after))
+        refused = bool(body.recorded and failure)
+        state = site.state_in(after)
+        return AnswerReply(saved=saved, feedback=message, state=state, refused=refused)
 
     @routes.post("/api/onset")
     def onset(arrived: Arrived, session: Known, body: OnsetRequest) -> OnsetReply:
@@ -343,6 +349,31 @@ def add_answers(routes: APIRouter, site: PageSite) -> None:
         if after.status == "completed":
             site.store.deliver(site.inbox)
         return site.state_now(after)
+
+
+def add_files(routes: APIRouter, site: PageSite) -> None:
+    """Files that trials present. Each is named by its content, so that a browser may keep it."""
+    Known = Annotated[PageSession, Depends(site.session_of)]  # noqa: N806 - an annotation
+    kept = {"Cache-Control": "private, max-age=86400, immutable"}
+
+    @routes.get("/media/{digest}", include_in_schema=False)
+    def medium(session: Known, digest: FileDigest) -> Response:
+        """A sound, film or image of the participant's experiment."""
+        presentation = presentation_of(session.experiment.task)
+        found = presentation.media.get(digest) if presentation else None
+        if found is None:
+            raise RefusedError(404, "file", "the experiment has no such file.")
+        return Response(found.data, media_type=found.kind, headers=kept)
+
+    @routes.get("/plugin/{digest}", include_in_schema=False)
+    def plugin(digest: FileDigest) -> Response:
+        """The document in which a plugin runs. It has no origin, so that no cookie comes with the request."""
+        found = site.store.plugin(digest)
+        if found is None:
+            raise RefusedError(404, "file", "no experiment has such a plugin.")
+        text, policy = plugin_frame(found.script, found.class_name)
+        headers = {**kept, "Content-Security-Policy": policy, "X-Frame-Options": "SAMEORIGIN"}
+        return HTMLResponse(text, headers=headers)
 
 
 def add_leaving(routes: APIRouter, site: PageSite) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Final, Literal, TypeAlias
 
@@ -20,6 +20,13 @@ from lakatos.experiments.participants.web.study import (
     condition_at,
     is_timed,
     plan_of,
+)
+from lakatos.experiments.presentation import (
+    FAILURE,
+    LONGEST_FAILURE,
+    Recorded,
+    presentation_of,
+    read_recorded,
 )
 from lakatos.experiments.quality import are_impossible
 from lakatos.traces.digest import Digest
@@ -141,6 +148,19 @@ NO_TIMES: Final = StepTimes()
 
 
 @dataclass(frozen=True)
+class StepRecord:
+    """What a response brings beside the option chosen."""
+
+    recorded: Mapping[str, Recorded] = field(default_factory=dict)
+    """Times of what was presented, or the data of a plugin."""
+    failure: str = ""
+    """What could not be loaded or read, so that the step has no response; empty otherwise."""
+
+
+NOTHING_RECORDED: Final = StepRecord()
+
+
+@dataclass(frozen=True)
 class PageVisit:
     """How far somebody came; nothing of who it is."""
 
@@ -219,6 +239,50 @@ def chosen_in(
     return MISSED if response is None or late else response
 
 
+def read_step(
+    session: PageSession,
+    step: PageStep,
+    position: int,
+    response: int | None,
+    time_ms: float,
+    given: StepRecord,
+) -> tuple[int, float, StepRecord]:
+    """The option chosen or `MISSED`, the response time, and what is stored beside them.
+
+    A step whose file failed to load, or whose plugin sent data outside its schema, has no response. A step with
+    feedback cannot be skipped: the page shows it in words, and data outside the schema are refused.
+
+    Raises:
+        NotAskedError: There is no such option to choose, or the task records no such values.
+    """
+    presentation = presentation_of(session.experiment.task)
+    if presentation is None or step.kind not in ("trial", "practice", "check"):
+        if given != NOTHING_RECORDED:
+            raise NotAskedError(f"step {position} records nothing beside the response.")
+        return chosen_in(session, step, position, response, time_ms), time_ms, given
+    sequential = session.experiment.task.sequential
+    if given.failure:
+        failed = StepRecord(failure=given.failure)
+        if sequential:  # what follows depends on the response, so that the step was shown in words
+            return chosen_in(session, step, position, response, time_ms), time_ms, failed
+        return MISSED, time_ms, failed
+    if presentation.plugin and step.kind != "check" and (given.recorded or response is not None):
+        options, free = session.experiment.task.options, available(session.experiment, step)
+        try:
+            response, time_ms, kept = presentation.plugin.read(given.recorded, options, free)
+        except ValueError as error:
+            if sequential:
+                raise NotAskedError(f"step {position}: data: {error}.") from None
+            return MISSED, time_ms, StepRecord(failure=f"data: {error}"[:LONGEST_FAILURE])
+    else:
+        fields = {} if presentation.plugin else presentation.fields
+        try:
+            kept = read_recorded(fields, given.recorded) if given.recorded else {}
+        except ValueError as error:
+            raise NotAskedError(f"step {position}: {error}.") from None
+    return chosen_in(session, step, position, response, time_ms), time_ms, StepRecord(kept)
+
+
 def _presses(shown: Sequence[AnsweredStep], impossible: Sequence[bool]) -> Iterator[TimedPress]:
     """What was measured in each trial, where responses are keys with their times."""
     for (row, step), wrong in zip(shown, impossible, strict=True):
@@ -268,6 +332,10 @@ def answers_in(
         status=found,
         **known,
         server_time_ms=_between_arrivals(began_s, trials),
+        recorded=_recorded(
+            [{**json.loads(row["recorded"] or "{}"), FAILURE: row["failure"]} for row, _ in trials]
+        ),
+        failures=tuple((step.row, row["failure"]) for row, step in presented if row["failure"]),
         onset_ms=column("onset_ms"),
         focus_losses=column("focus_losses"),
         away_ms=column("away_ms"),
@@ -322,6 +390,12 @@ AnsweredStep: TypeAlias = tuple[Mapping[str, Any], PageStep]
 def _checks(shown: Sequence[AnsweredStep]) -> tuple[bool, ...]:
     """Whether each attention check was passed."""
     return tuple(row["response"] == step.row for row, step in shown if step.kind == "check")
+
+
+def _recorded(rows: Sequence[Mapping[str, Recorded]]) -> dict[str, tuple[Recorded, ...]]:
+    """What responses brought beside the option chosen, by name; None where one lacks it."""
+    names = dict.fromkeys(name for row in rows for name, value in row.items() if value is not None)
+    return {name: tuple(row.get(name) for row in rows) for name in names}
 
 
 def _columns(feedback: Sequence[Mapping[str, float]]) -> dict[str, tuple[float, ...]]:

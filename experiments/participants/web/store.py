@@ -25,13 +25,15 @@ from lakatos.experiments.participants.web.session import (
     INVITATION,
     MISSED,
     NO_TIMES,
+    NOTHING_RECORDED,
     NoPlaceError,
     NotAskedError,
     OtherExperimentError,
     PageSession,
     ServiceIdentifiers,
+    StepRecord,
     StepTimes,
-    chosen_in,
+    read_step,
 )
 from lakatos.experiments.participants.web.session_list import SessionList
 from lakatos.experiments.participants.web.study import (
@@ -39,6 +41,7 @@ from lakatos.experiments.participants.web.study import (
     follows,
     plan_of,
 )
+from lakatos.experiments.presentation import PagePlugin, presentation_of
 from lakatos.traces.digest import Digest
 from lakatos.traces.erasure import values_in
 from lakatos.traces.errors import InboxError
@@ -183,6 +186,7 @@ class SessionStore(SessionList):
         response_time_ms: float,
         times: StepTimes = NO_TIMES,
         arrived_s: float | None = None,
+        given: StepRecord = NOTHING_RECORDED,
     ) -> tuple[bool, dict[str, float], PageSession]:
         """Save the response to the step at ``position``; the first answer to a step stands.
 
@@ -216,7 +220,9 @@ class SessionStore(SessionList):
                     f"step {position} is not asked now; the next one is {now.position}."
                 )
             step = steps[position]
-            chosen = chosen_in(now, step, position, response, response_time_ms)
+            chosen, response_time_ms, kept = read_step(
+                now, step, position, response, response_time_ms, given
+            )
             feedback = (
                 {} if chosen == MISSED else follows(now.experiment, step, now.feedback, chosen)
             )
@@ -225,10 +231,10 @@ class SessionStore(SessionList):
             away = (times.focus_losses, times.away_ms) if noted else (None, None)
             sql.execute(
                 "INSERT INTO answer (session, position, response, response_time_ms, feedback, answered, onset_ms, "
-                "focus_losses, away_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                "focus_losses, away_ms, recorded, failure) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (
                     now.number, position, chosen, time_ms, json.dumps(feedback), arrived, times.onset_ms,
-                    *away,
+                    *away, json.dumps(dict(kept.recorded)) if kept.recorded else None, kept.failure or None,
                 ),
             )  # fmt: skip
             sql.execute("UPDATE session SET seen = ? WHERE number = ?", (self.clock(), now.number))
@@ -276,6 +282,23 @@ class SessionStore(SessionList):
             after = self._fresh(session)
         self._clear_deleted()
         return after
+
+    def saved(self, session: PageSession, position: int) -> tuple[int | None, str]:
+        """The option chosen in an answered step, None if it was missed; and what failed, empty if nothing did."""
+        with self._lock:
+            row = self._connection.execute(
+                "SELECT response, failure FROM answer WHERE session = ? AND position = ?",
+                (session.number, position),
+            ).fetchone()
+        return None if row["response"] == MISSED else row["response"], row["failure"] or ""
+
+    def plugin(self, digest: Digest) -> PagePlugin | None:
+        """The plugin of an experiment of this run; None if none has this digest."""
+        with self._lock:
+            rows = self._connection.execute("SELECT key FROM experiment").fetchall()
+            shown = [presentation_of(self._experiment(row["key"]).task) for row in rows]
+        plugins = [item.plugin for item in shown if item and item.plugin]
+        return next((item for item in plugins if item.digest == digest), None)
 
     def forget_token(self, token: str) -> None:
         """Let a token open nothing any more, so that a preview, or the next experiment, can begin."""

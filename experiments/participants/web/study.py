@@ -27,6 +27,7 @@ from lakatos.experiments.participants.web.timed import (
     check_timed_trials,
     figures_of,
 )
+from lakatos.experiments.presentation import presentation_of
 from lakatos.experiments.task import Design, Domain, Stimuli, seen_trial
 from lakatos.experiments.task_file import TaskFile, task_file_of
 from lakatos.traces.digest import Digest
@@ -119,7 +120,10 @@ class PageExperiment:
     @property
     def minutes(self) -> int:
         """What taking part takes, about."""
-        estimate = MINUTES_BEFORE_TASK + self.n_steps * SECONDS_PER_STEP / 60
+        presentation = presentation_of(self.task)
+        screens = presentation.screens(self.design.stimuli, 0) if presentation else ()
+        shown_s = sum(screen.duration_ms for screen in screens) / 1000
+        estimate = MINUTES_BEFORE_TASK + self.n_steps * (SECONDS_PER_STEP + shown_s) / 60
         return self.settings.minutes or max(1, round(estimate))
 
     @property

@@ -38,6 +38,7 @@ from lakatos.experiments.participants.web.texts import (
     translated,
 )
 from lakatos.experiments.participants.web.timed import timed_words
+from lakatos.experiments.presentation import presentation_of
 from lakatos.experiments.task import Stimuli
 
 BLOCKS: Final[tuple[QuestionBlock, ...]] = ("before", "after")
@@ -85,7 +86,10 @@ def consent_of(experiment: PageExperiment, language: str) -> list[str]:
         contact=experiment.settings.contact,
         minutes=experiment.minutes,
         n_trials=experiment.design.n_presentations,
-        recorded=experiment.settings.record,
+        recorded=[
+            *experiment.settings.record,
+            *(["presented"] if presentation_of(experiment.task) else []),
+        ],
         ticks=[item["text"] for item in _ticks(experiment.settings, language)],
     )
 
@@ -121,6 +125,9 @@ def public_texts(
         "paragraphs": [*task_lines, *before, *checks, *manner]
     }
     made["flow"] = _flow(settings, later(texts, "flow")) | _timed_flow(experiment)
+    if presentation := presentation_of(experiment.task):
+        made["flow"]["skips"] = not experiment.task.sequential
+        made["flow"]["media"] = {key: item.name for key, item in presentation.media.items()}
     made["questionnaire"] = texts.get("questionnaire", {}) | {
         block: [item.shown(name, settings.language) for item in settings.asked(block)]
         for block in BLOCKS
@@ -299,7 +306,11 @@ def _step(session: PageSession, position: int, step: PageStep) -> dict[str, Any]
     is_next = position == session.position and not is_check
     if is_next:
         stimuli, row = seen(experiment, step, session.feedback), 0
-    picture = translated(experiment.picture(stimuli, row), texts)
+    presentation = presentation_of(experiment.task)
+    draw = presentation.picture if presentation else experiment.picture
+    picture = translated(draw(stimuli, row), texts)
+    if presentation and presentation.plugin:
+        picture = ""
     if is_check:
         picture = (
             f"<p>{escape(filled(texts['task']['check'], option=labels[step.row]))}</p>{picture}"
@@ -323,7 +334,28 @@ def _step(session: PageSession, position: int, step: PageStep) -> dict[str, Any]
         "notices": notices,
         "options": options,
         **_times_at(session, step),
+        **(_presented(experiment, stimuli, row, texts) if not is_check else {}),
     }
+
+
+def _presented(
+    experiment: PageExperiment, stimuli: Stimuli, row: int, texts: Texts
+) -> dict[str, Any]:
+    """What a trial presents beside its picture; with feedback also the whole trial in words, if something fails."""
+    presentation = presentation_of(experiment.task)
+    if presentation is None:
+        return {}
+    screens = presentation.screens(stimuli, row)
+    found: dict[str, Any] = {
+        "screens": [{"html": screen.html, "ms": screen.duration_ms} for screen in screens],
+        "wait": presentation.waits_for_end,
+    }
+    if experiment.task.sequential:
+        found["whole"] = translated(experiment.picture(stimuli, row), texts)
+    if presentation.plugin:
+        parameters = presentation.plugin.trial(stimuli, row)
+        found["plugin"] = {"frame": presentation.plugin.digest, "trial": parameters}
+    return found
 
 
 def _times_at(session: PageSession, step: PageStep) -> dict[str, float]:

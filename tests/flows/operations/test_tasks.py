@@ -105,10 +105,10 @@ def test_a_list_has_the_domains_of_the_package_and_the_declarations_of_a_folder(
     found = {path.name: words for path, words in files_with_tasks(tmp_path)}
     assert set(found) == {"good.toml", "bad.toml"}
     assert found["good.toml"] == "gifts"
-    assert found["bad.toml"].startswith("not valid: ")
+    assert found["bad.toml"].startswith("not valid, line 4: options: 1 label; ")
     done = CliRunner().invoke(app, ["domain", "list", str(tmp_path)])
     assert done.exit_code == 0
-    assert all(name in done.output for name in (*DOMAINS, "gifts", "1 label"))
+    assert all(name in done.output for name in (*DOMAINS, "gifts", "not valid, line 4"))
 
 
 def test_the_examples_are_listed_and_named_by_the_studies_beside_them() -> None:
@@ -122,12 +122,13 @@ SWITCHES = {
     "show": ("show =",),
     "noun": ("noun =",),
     "trials": ("trials =",),
+    "screens": ("[[screens]]", "text =", "ms ="),
     "listed trials": ("[[space.listed]]", "points =", "chance ="),
     "feedback": ("[feedback", "shows =", "unit =", "steps =", "amounts =", "chances ="),
 }
 """Beginnings of the lines of the template that are comments and belong together."""
 SWITCH_SETS = [[name] for name in SWITCHES] + [
-    ["show", "noun", "trials", "feedback"],
+    ["show", "noun", "screens", "trials", "feedback"],
     list(SWITCHES),
 ]
 

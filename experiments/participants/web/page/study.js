@@ -57,7 +57,7 @@
     const timer = setTimeout(() => stop.abort(), TIMEOUT_MS);
     try {
       const request = { signal: stop.signal, credentials: "same-origin", cache: "no-store", headers: {} };
-      if (VISITOR) request.headers["Lakatos-Visitor"] = VISITOR;
+      Object.assign(request.headers, shared.headers());
       if (body !== undefined) {
         Object.assign(request, { method: "POST", body: JSON.stringify(body) });
         request.headers["Content-Type"] = "application/json";
@@ -129,6 +129,7 @@
   const queue = {
     items: [],
     sending: null,
+    refused: false, // whether the answer sent last was
     load() {
       this.items = shelf.answers();
       for (const item of this.items.splice(MOST_KEPT)) shelf.drop(item);
@@ -153,10 +154,12 @@
         if (status === 200) {
           shelf.drop(this.items.shift());
           feedback = value.saved ? value.feedback : "";
+          this.refused = value.refused === true;
           take(value.state);
         } else {
           this.clear(); // the study ended, or this person is not known any more: the server knows what is asked now
           await refresh();
+          this.refused = !ended();
         }
       }
       return feedback;
@@ -304,22 +307,71 @@
 
   let missedInRow = 0;
 
-  /** Wait until somebody is there again. */
-  function untilThere(display) {
-    const heading = make("h1", { tabIndex: -1, textContent: texts.flow.still_there });
+  /** Wait until somebody is there again, or has read a sentence. */
+  function untilThere(display, words = texts.flow.still_there) {
+    const heading = make("h1", { tabIndex: -1, textContent: words });
     return new Promise((done) => {
       display.replaceChildren(heading, make("div", { className: "row" }, button(texts.flow.go_on, done)));
       heading.focus({ preventScroll: true });
     });
   }
 
+  /** Go on without a response to a step of which something could not be shown. */
+  function goWithout(mine, failure) {
+    position = Math.max(position, mine + 1);
+    return queue.add({ position: mine, response: null, response_time_ms: 0, failure: failure.slice(0, 200), ...away.take() });
+  }
+
+  /** A step that a researcher's own plugin presents; the server knows which of its data is the response. */
+  async function byPlugin(display, step, mine) {
+    const limit = step.timeout_ms ?? texts.flow.timeout_ms;
+    const whenMoved = (act) => { wake = () => { if (position !== mine || ended()) act(); }; };
+    const answer = await stimulus.plugin(display, step, limit, whenMoved);
+    if (answer === null) return;
+    position = Math.max(position, mine + 1);
+    const time = Math.round((performance.now() - answer.shown) * 10) / 10;
+    const own = answer.data === null ? {} : { recorded: answer.data };
+    const words = await queue.add({
+      position: mine, response: null, response_time_ms: time, onset_ms: since(answer.shown), ...away.take(), ...own });
+    if (!queue.refused) {
+      if (!words) return;
+      display.replaceChildren(make("p", { className: "feedback", textContent: words }));
+      say(words);
+      await sleep(FEEDBACK_MS);
+      return;
+    }
+    if (!texts.flow.skips) throw new stimulus.Failure("data: refused");
+    await untilThere(display, texts.flow.not_loaded);
+    if (position === mine && !ended()) await goWithout(mine, "data: refused"); // so large or odd that the server did not read them
+  }
+
   /** One step: what is shown, a button for each option, and keys for them. */
   class Choice {
     static info = { name: "lakatos-choice", version: "1", parameters: {}, data: {} };
-    trial(display) {
+    async trial(display) {
       const mine = position; // what the server says may move `position` while this step is shown
       const step = steps.get(mine);
       if (step.kind === "break") return rest(display, step, mine);
+      for (;;) {
+        try {
+          if (step.plugin) {
+            await byPlugin(display, step, mine);
+            return {};
+          }
+          const recorded = {};
+          const gone = await stimulus.screens(display, step, recorded, () => shared.moved(mine));
+          return gone === null ? {} : await this.choice(display, step, mine, recorded, gone);
+        } catch (error) {
+          if (!(error instanceof stimulus.Failure)) throw error;
+          if (await stimulus.failed(display, step)) continue;
+          if (!texts.flow.skips) return this.choice(display, step, mine, {}, () => {}, error.message);
+          goWithout(mine, error.message).catch(fail);
+          return {};
+        }
+      }
+    }
+
+    async choice(display, step, mine, recorded, gone, failure = "") {
       const flow = texts.flow ?? {};
       const called = step.kind === "practice" ? flow.practice : texts.page.trial;
       const heading = make("h1", { tabIndex: -1, className: "trial", textContent: fill(called, { step: step.number }) });
@@ -341,24 +393,37 @@
         "div", { className: line ? "" : "options", attributes: { role: "group", "aria-labelledby": "question" } },
         ...[shownAs].flat());
       const picture = make("div", { className: "picture card", hidden: !step.picture });
-      picture.innerHTML = step.picture; // made by the server from numbers and its own words
+      picture.innerHTML = failure ? step.whole : step.picture; // made by the server, of numbers, words and read fragments
+      picture.hidden = !picture.innerHTML;
       for (const part of [picture, options]) part.classList.toggle("four", buttons.length > 2);
       picture.classList.toggle("stacked", picture.querySelector("table") !== null);
       picture.setAttribute("role", "group");
       picture.setAttribute("aria-labelledby", "question");
-      display.replaceChildren(heading, ...notices, picture, question, options, feedback,
-        make("p", {
-          className: "keys quiet small",
-          hidden: !line && !flow.own_keys?.length && buttons.length > 9,
-          textContent: line ? flow.slide : flow.keys || texts.page.keys,
-        }));
-      header();
-      window.scrollTo(0, 0);
+      const made = failure ? [] : await stimulus.players(picture, recorded); // else words stay in their places
+      const put = () => {
+        display.replaceChildren(heading, ...notices, picture, question, options, feedback,
+          make("p", {
+            className: "keys quiet small",
+            hidden: !line && !flow.own_keys?.length && buttons.length > 9,
+            textContent: line ? flow.slide : flow.keys || texts.page.keys,
+          }));
+        header();
+        window.scrollTo(0, 0);
+      };
+      if (step.screens?.length && !failure) gone(await frames.painted(put));
+      else put();
+      if (shared.moved(mine)) { // another tab has answered while files were loaded
+        stimulus.silence(made);
+        return {};
+      }
 
-      let shown = performance.now();
-      requestAnimationFrame((now) => { shown = Math.max(shown, now); });
+      let shown = performance.now(); // when a response became possible
+      let onset = shown;
+      requestAnimationFrame((now) => { if (onset === shown) onset = shown = Math.max(shown, now); });
+      let waiting = Boolean(step.wait && made.length);
+      const free = controls.filter((item) => !item.disabled);
 
-      return new Promise((done) => {
+      return new Promise((done, refuse) => {
         const told = async (words) => {
           feedback.textContent = words;
           feedback.hidden = false;
@@ -368,11 +433,12 @@
         choose = async (place, when) => {
           const time = when - shown;
           const missed = place === null;
-          if (!missed && (time < LOCKED_MS || buttons[place] === undefined || buttons[place].disabled)) return;
+          if (!missed && (waiting || time < LOCKED_MS || buttons[place] === undefined || buttons[place].disabled)) return;
           leave();
           const item = {
-            position: mine, response: place, response_time_ms: Math.round(time * 10) / 10, onset_ms: since(shown),
-            ...away.take(),
+            position: mine, response: place, response_time_ms: Math.round(time * 10) / 10, onset_ms: since(onset),
+            ...away.take(), ...(Object.keys(recorded).length ? { recorded } : {}),
+            ...(failure ? { failure: failure.slice(0, 200) } : {}),
           };
           position = Math.max(position, mine + 1);
           if (!missed) {
@@ -393,9 +459,13 @@
           done(item);
         };
         const limit = step.timeout_ms ?? flow.timeout_ms;
-        const timer = limit ? setTimeout(() => choose(null, performance.now()), limit) : null;
+        const begin = () => (limit ? setTimeout(() => choose(null, performance.now()), limit) : null);
+        let timer = waiting ? null : begin();
+        let left = false;
         const leave = () => {
+          left = true;
           clearTimeout(timer);
+          stimulus.silence(made);
           removeEventListener("keydown", press);
           choose = () => {};
           for (const item of buttons) item.onclick = null;
@@ -417,13 +487,27 @@
           done({});
         };
         queueMicrotask(() => heading.focus({ preventScroll: true }));
+        if (!made.length) return;
+        if (waiting) for (const item of free) item.disabled = true;
+        stimulus.play(made, recorded, () => left).then(() => {
+          if (left || !waiting) return;
+          waiting = false;
+          for (const item of free) item.disabled = false;
+          shown = performance.now();
+          timer = begin();
+        }).catch((error) => {
+          if (left) return;
+          leave();
+          refuse(error);
+        });
       });
     }
   }
 
   /** What trials whose answers are keys with their times share with all others. */
   const shared = {
-    make, button, steps, away, queue, since, sleep, fill, optionOf, rest, untilThere, fail,
+    make, button, steps, away, queue, since, sleep, fill, optionOf, rest, untilThere, fail, paragraphs,
+    headers: () => (VISITOR ? { "Lakatos-Visitor": VISITOR } : {}),
     flow: () => texts.flow ?? {},
     called: (step) => fill(step.kind === "practice" ? texts.flow.practice : texts.page.trial, { step: step.number }),
     header: () => header(),
@@ -436,10 +520,14 @@
     report: (mine) => { attempt("api/onset", { position: mine }); },
   };
 
+  const stimulus = presentation(shared);
+
   async function task() {
     position = Math.max(state.position, ...queue.items.map((item) => item.position + 1));
     document.title = texts.page.title;
     at("main").replaceChildren();
+    header();
+    await stimulus.preload(at("main"));
     const jsPsych = initJsPsych({ display_element: at("main"), use_webaudio: false });
     const asked = texts.flow?.timed ? [timedTrial(shared)] : [Fixation, Choice];
     const parts = asked.map((type) => ({ timeline: [{ type }], conditional_function: () => !ended() }));

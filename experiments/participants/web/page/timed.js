@@ -9,26 +9,6 @@ function timedTrial(page) {
   const FEEDBACK_MS = 700;
   let missedInRow = 0;
 
-  const nextFrame = () => new Promise((done) => requestAnimationFrame(done));
-
-  /** Change the page in one frame; resolves to when the next one began, which is when that frame was painted. */
-  async function painted(change) {
-    await nextFrame();
-    change();
-    return nextFrame();
-  }
-
-  /** Wait until a frame begins that is as near to the end of `ms` after `start` as a frame can be. */
-  async function framesFrom(start, ms) {
-    let now = start;
-    let length = 1000 / 60;
-    while (now - start < ms - 2.5 * length) { // the change is made in the next frame and painted by the one after it
-      const before = now;
-      now = await nextFrame();
-      length = Math.min(length, Math.max(now - before, 4));
-    }
-  }
-
   /** Buttons for the keys, from the left, with the key that does the same. */
   function keysOf(step, own) {
     return step.options.map((option, place) => {
@@ -64,13 +44,13 @@ function timedTrial(page) {
       document.activeElement?.blur(); // a button in focus would take the space bar
 
       const cross = make("p", { className: "cross", textContent: "+", attributes: { "aria-hidden": "true" } });
-      await framesFrom(await painted(() => stage.replaceChildren(cross)), step.fixation_ms ?? flow.fixation_ms);
+      await frames.after(await frames.painted(() => stage.replaceChildren(cross)), step.fixation_ms ?? flow.fixation_ms);
       if (page.moved(mine)) return {};
 
       const target = make("div", { className: "target" });
       target.innerHTML = step.picture; // made by the server from numbers and its own words
       const answer = this.press(buttons, step.timeout_ms ?? flow.timeout_ms, mine);
-      const shown = await painted(() => { stage.replaceChildren(target); answer.open(); });
+      const shown = await frames.painted(() => { stage.replaceChildren(target); answer.open(); });
       page.report(mine);
       const { place, when } = await answer.made;
       if (place === undefined) return {}; // another tab has answered, or the study has ended

@@ -1,4 +1,4 @@
-"""Images of a declared task become part of its text, and are what people see."""
+"""Files that a declared task names become part of its text, and are what participants see."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 from tasks import gifts
 
-from lakatos.domains.declared.images import LARGEST_IMAGE, with_images
+from lakatos.domains.declared.files import with_files
+from lakatos.domains.declared.presentation_declaration import LARGEST
 from lakatos.domains.declared.task import DeclaredDomain
 from lakatos.domains.declared.task_file import domain_in, is_changed, read_task_file
 from lakatos.experiments.errors import TaskFileError
@@ -74,15 +75,23 @@ def test_another_image_is_another_task_and_one_that_is_gone_changes_nothing(decl
 
 
 def test_a_declaration_without_images_stays_as_it_is(tmp_path: Path) -> None:
-    assert with_images(gifts(), tmp_path / "gifts.toml") == gifts()
+    assert with_files(gifts(), tmp_path / "gifts.toml") == gifts()
 
 
 @pytest.mark.parametrize(
     ("data", "words"),
     [
-        (None, "cannot read the image paper/gold.png"),
-        (b"<svg onload='alert(1)'/>", "no PNG, JPEG, GIF or WebP"),
-        (png(1) + bytes(LARGEST_IMAGE), "make it smaller"),
+        (None, "gifts.toml, line 18: cannot read paper/gold.png, a PNG"),
+        (
+            b"<svg onload='alert(1)'/>",
+            "line 18: .* ends in .png, but its content is no PNG, JPEG, GIF or WebP",
+        ),
+        (b"\xff\xd8\xff", "ends in .png, but its content is image/jpeg"),
+        (b"RIFF0000WAVE", "ends in .png, but its content is audio/wav"),
+        (
+            png(1) + bytes(LARGEST["images"]),
+            "line 18: paper/gold.png has more than 102,400 bytes; make it smaller",
+        ),
     ],
 )
 def test_what_is_no_small_image_is_refused(declared: Path, data: bytes | None, words: str) -> None:
