@@ -93,33 +93,50 @@ def _as_name(cell: str) -> str:
     return (name if name[:1].isalpha() else f"level_{name}")[:40]
 
 
-def with_file_conditions(found: AdoptedAnswers, column: str) -> AdoptedAnswers:
+def with_file_conditions(found: AdoptedAnswers, column: str, domain: Domain) -> AdoptedAnswers:
     """The same responses, each to a trial in its condition.
 
     Raises:
         TrialsError: See `condition_names`.
     """
     places = {cell: place for place, cell in enumerate(condition_names(found, column))}
-    trials = tuple(
-        _in_conditions(
-            item, np.array([places[str(cell).strip()] for cell in own[column]]), len(places)
-        )
-        for item, own in zip(found.trials, found.beside, strict=True)
-    )
-    return replace(found, trials=trials)
+    trials = []
+    for item, own in zip(found.trials, found.beside, strict=True):
+        place = np.array([places[str(cell).strip()] for cell in own[column]])
+        pairs, trial = _rows_in_conditions(item, item.trial * len(places) + place, domain)
+        arrays = item.stimuli.take(pairs // len(places)).arrays
+        shown = Stimuli({**arrays, CONDITION: (pairs % len(places)).astype(np.float64)})
+        trials.append(replace(item, stimuli=shown, trial=trial))
+    return replace(found, trials=tuple(trials))
 
 
-def _in_conditions(trials: Trials, place: Array, n_conditions: int) -> Trials:
-    pairs, trial = np.unique(trials.trial * n_conditions + place, return_inverse=True)
-    stimuli = trials.stimuli.take(pairs // n_conditions)
-    shown = Stimuli({**stimuli.arrays, CONDITION: (pairs % n_conditions).astype(np.float64)})
-    return replace(trials, stimuli=shown, trial=trial.reshape(-1))
+def _rows_in_conditions(trials: Trials, pair: Array, domain: Domain) -> tuple[Array, Array]:
+    """The trials in their conditions that are rows of the stimuli, and the row of each response.
 
+    Steps of a schedule follow one another: each order of conditions that participants met is a schedule of its own.
+    These stand one after the other, longest first, and participants who stopped earlier share rows with others.
 
-def check_domain(domain: Domain) -> None:
-    """Raise `TrialsError` where trials follow one another, so that a condition is no part of one."""
-    if domain.sequential:
-        raise TrialsError(
-            f"participants.columns.condition: trials of the {domain.name} domain follow one another; compare "
-            "conditions by `lakatos theory effects FILE --by COLUMN`."
-        )
+    Args:
+        trials: Responses.
+        pair: ``(n_rows,)`` number of each response's trial in its condition.
+        domain: Of the trials.
+    """
+    if not domain.sequential:
+        pairs, trial = np.unique(pair, return_inverse=True)
+        return pairs, trial.reshape(-1)
+    own_rows = [np.flatnonzero(trials.participant == who) for who in range(trials.n_participants)]
+    met = {tuple(pair[rows].tolist()) for rows in own_rows}
+    schedules: list[tuple[int, ...]] = []
+    first_row: dict[tuple[int, ...], int] = {}
+    for own in sorted(met, key=lambda item: (-len(item), item)):
+        same = (item for item in schedules if item[: len(own)] == own)
+        shared = next(same, None)
+        if shared is None:
+            first_row[own] = sum(map(len, schedules))
+            schedules.append(own)
+        else:
+            first_row[own] = first_row[shared]
+    trial = np.zeros(len(pair), dtype=np.int64)
+    for rows in own_rows:
+        trial[rows] = first_row[tuple(pair[rows].tolist())] + np.arange(len(rows))
+    return np.concatenate([np.array(own, dtype=np.int64) for own in schedules]), trial

@@ -116,6 +116,7 @@ class ArchivalParticipants(ListedSource):
             for name, item in self.trials.items()
         )
         self._released: dict[Digest, NDArray[np.bool_]] = {}
+        self._rows_of: dict[Digest, list[int]] = {}
         self._keys: dict[Digest, Digest] = {}
         self._recruited: dict[Digest, Design] = {}
         self._closed: set[Digest] = set()
@@ -187,8 +188,9 @@ class ArchivalParticipants(ListedSource):
         if recruitment.key in self._closed:
             return Batch(())
         design = recruited_in(self._recruited, recruitment)
-        released = self._released[digest_of(design_to_json(design))]
-        table = restrict(self.trials[design.archive], released, self._rows(design), design.name)
+        digest = digest_of(design_to_json(design))
+        released, rows = self._released[digest], self._rows_of[digest]
+        table = restrict(self.trials[design.archive], released, rows, design.name)
         return Batch((table.to_json(),))
 
     @classmethod
@@ -242,7 +244,7 @@ class ArchivalParticipants(ListedSource):
             people = rng_of(self.seed, "people", design.archive).permutation(len(unused))
             most_first = people[np.argsort(-released[people].sum(axis=1), kind="stable")]
             released[most_first[design.n_participants :]] = False
-        self._released[digest] = released
+        self._released[digest], self._rows_of[digest] = released, rows
         self._data_sets_asked.add(data_set_of(design.archive))
         self._unused[design.archive] = unused & ~released
 
@@ -281,7 +283,12 @@ class ArchivalParticipants(ListedSource):
             raise SourceError(
                 f"{design.name}: there is no archived experiment {design.archive!r}, only {', '.join(self.trials)}."
             )
-        row_of = {key: row for row, key in enumerate(trials.stimuli.keys)}
+        keys = trials.stimuli.keys
+        if self.sequential:  # asked whole; several schedules may have equal steps
+            offered = np.flatnonzero(self._unused[design.archive].any(axis=0)).tolist()
+            if [keys[row] for row in offered] == list(design.stimuli.keys):
+                return offered
+        row_of = {key: row for row, key in enumerate(keys)}
         try:
             rows = [row_of[key] for key in design.stimuli.keys]
         except KeyError:

@@ -17,7 +17,6 @@ from lakatos.experiments.adoption.adopt import AdoptedAnswers, adopt, adopt_file
 from lakatos.experiments.adoption.describe import TableDescription, describe_table
 from lakatos.experiments.adoption.file_conditions import (
     check_attributes,
-    check_domain,
     with_file_conditions,
 )
 from lakatos.experiments.adoption.layouts import known_layout, names_with_layouts
@@ -198,8 +197,7 @@ def _adopted(
     check_attributes(found, mapping)
     if not mapping.condition:
         return found
-    check_domain(domain)
-    return with_file_conditions(found, mapping.condition)
+    return with_file_conditions(found, mapping.condition, domain)
 
 
 def new_study_place(runs: Path, data: Path) -> Path:

@@ -183,7 +183,7 @@ def test_responses_stay_what_they_are() -> None:
 
     task = DOMAINS["intertemporal"]
     found = adopt(table_of_frame("answers", answers()), columns(condition="strategy"), task)
-    after = with_file_conditions(found, "strategy")
+    after = with_file_conditions(found, "strategy", task)
     (plain,), (own,) = found.trials, after.trials
     assert own.response.tolist() == plain.response.tolist()
     assert CONDITION in own.stimuli.arrays
