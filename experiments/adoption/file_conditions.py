@@ -14,11 +14,15 @@ from numpy.typing import NDArray
 
 from lakatos.experiments.adoption.adopt import AdoptedAnswers
 from lakatos.experiments.adoption.mapping import AnswerColumns
+from lakatos.experiments.adoption.names import ORDER
+from lakatos.experiments.adoption.plausible import question
 from lakatos.experiments.conditions import CONDITION, MOST_CONDITIONS_WITHIN
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.task import Domain, Stimuli, Trials
 
 Array = NDArray[Any]
+LEAST_PARTICIPANTS = 2
+"""Participants with responses in each condition, and in several."""
 
 
 def check_attributes(
@@ -85,6 +89,54 @@ def condition_names(found: AdoptedAnswers, column: str) -> dict[str, str]:
             f"{key} has values that differ in signs only: {', '.join(levels)}; rename them, by recode."
         )
     return names
+
+
+def check_conditions(
+    found: AdoptedAnswers, columns: AnswerColumns, domain: Domain
+) -> AdoptedAnswers:
+    """Refuse conditions that cannot be compared within participants; else the same responses, with what was accepted.
+
+    Raises:
+        TrialsError: A condition has responses of one participant only, or too few participants have several conditions.
+        ImplausibleError: All of them had the conditions in one order, and the mapping does not accept it.
+    """
+    if not columns.condition:
+        return found
+    key = f"participants.columns.condition: {columns.condition}"
+    orders = [order for order in _orders_met(found, columns.condition) if order]
+    several = [order for order in orders if len(set(order)) > 1]
+    for cell in condition_names(found, columns.condition):
+        if sum(cell in order for order in orders) < LEAST_PARTICIPANTS:
+            raise TrialsError(
+                f"{key} is {cell} in responses of one participant only, and a comparison needs two; leave these rows "
+                "out (participants.columns.where)."
+            )
+    if len(several) < LEAST_PARTICIPANTS:
+        raise TrialsError(
+            f"{key} differs within one participant only, and otherwise between participants; name it in attributes "
+            "instead."
+        )
+    notes: list[str] = []
+    is_ordered = domain.sequential or ORDER not in found.closed
+    if is_ordered and len(set(several)) == 1 and len(set(several[0])) == len(several[0]):
+        question(
+            columns,
+            notes,
+            "one_order",
+            f"{key} comes in one order for all participants ({', '.join(several[0])}), so that its effect cannot be "
+            "distinguished from one of time",
+        )
+    return replace(found, notes=(*found.notes, *notes))
+
+
+def _orders_met(found: AdoptedAnswers, column: str) -> list[tuple[str, ...]]:
+    """The conditions of each participant of each experiment in the order of presentation, each as long as it lasted."""
+    orders = []
+    for item, own in zip(found.trials, found.beside, strict=True):
+        cells = pd.Series(own[column]).astype(str).str.strip()
+        for _, met in cells.groupby(np.asarray(item.participant)):
+            orders.append(tuple(met[met != met.shift()]))
+    return orders
 
 
 def _as_name(cell: str) -> str:

@@ -24,7 +24,14 @@ from lakatos.experiments.participants.source import (
     rng_of,
 )
 from lakatos.experiments.preregistration import Preregistration, check_preregistered
-from lakatos.experiments.task import Design, Stimuli, StimulusOffer, Trials, identities
+from lakatos.experiments.task import (
+    Design,
+    Stimuli,
+    StimulusOffer,
+    Trials,
+    first_schedule,
+    identities,
+)
 from lakatos.traces.digest import Digest, digest_of
 
 PLAYING_GROUP = "playing_group"
@@ -137,10 +144,12 @@ class ArchivalParticipants(ListedSource):
             n_answers = trials.count[open_rows].sum()
             n_people = int(unused[:, rows].any(axis=1).sum())
             n_responses = None if self.sequential else _n_asked(trials, open_rows, rows)
+            shown = trials.stimuli.take(rows)
+            of_several = self.sequential and len(first_schedule(shown)) < len(shown)
             offers.append(
                 StimulusOffer(
                     archive=name,
-                    stimuli=trials.stimuli.take(rows),
+                    stimuli=shown,
                     n_participants=max(round(n_answers / len(rows)), 1)
                     if trials.pooled
                     else n_people,
@@ -150,6 +159,7 @@ class ArchivalParticipants(ListedSource):
                     else max(round(n_answers / (n_people * len(rows))), 1),
                     pooled=trials.pooled,
                     asked=n_responses,
+                    n_answers=int(n_answers) if of_several else 0,
                 )
             )
         return offers

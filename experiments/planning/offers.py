@@ -13,7 +13,7 @@ from lakatos.experiments.errors import EmptyDesignSpaceError
 from lakatos.experiments.information import information_of_batch, information_of_people
 from lakatos.experiments.planning.plan import PEOPLE
 from lakatos.experiments.planning.question import DesignQuestion
-from lakatos.experiments.task import Stimuli, StimulusOffer
+from lakatos.experiments.task import Stimuli, StimulusOffer, first_schedule
 
 Array = NDArray[Any]
 FINALISTS: Final = 4
@@ -100,11 +100,8 @@ def _schedule_ranker(
 
 
 def of_one_person(offer: StimulusOffer) -> Stimuli:
-    """What one participant goes through: of the schedules of an archive, which stand one after the other, the first."""
-    position = offer.stimuli.arrays.get("position", np.arange(len(offer.stimuli)))
-    begins = np.flatnonzero(position == 0)
-    several = bool(offer.archive) and len(begins) > 1
-    return offer.stimuli.take(range(begins[1])) if several else offer.stimuli
+    """What one participant goes through: of the schedules of an archive the first."""
+    return first_schedule(offer.stimuli) if offer.archive else offer.stimuli
 
 
 def _best_first(values: Sequence[float]) -> list[int]:

@@ -492,7 +492,7 @@ def _with_answers(config: CampaignConfig) -> CampaignConfig:
     # These load pandas.
     from lakatos.experiments.adoption.adopt import adopt_file, check_fits
     from lakatos.experiments.adoption.content_order import trials_of_study
-    from lakatos.experiments.adoption.file_conditions import check_attributes
+    from lakatos.experiments.adoption.file_conditions import check_attributes, check_conditions
     from lakatos.experiments.adoption.tables import n_lines
 
     file, columns = Path(people.file), people.columns
@@ -502,6 +502,7 @@ def _with_answers(config: CampaignConfig) -> CampaignConfig:
     found = adopt_file(file, columns, domain)
     if not people.answers:  # a run that began goes on as it began
         check_attributes(found, columns)
+        found = check_conditions(found, columns, domain)
     check_fits(sum(item.n_responses for item in found.trials), file.name, columns)
     if columns.condition:
         found, config = _with_conditions(config, found)
