@@ -3,6 +3,8 @@
 The condition is a part of the trial: an array `CONDITION` of the stimuli holds its place among the names that the study
 gives in ``design.conditions``. What shows, answers, predicts or scores trials therefore needs no rule of its own. A
 domain with conditions is the study's domain, whose own methods never see the array.
+
+Where trials are steps of a schedule, the whole schedule is played once in each condition, in its order.
 """
 
 from __future__ import annotations
@@ -16,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lakatos.experiments.errors import DesignError, StimuliError
-from lakatos.experiments.task import Design, Domain, Stimuli, StimulusOffer
+from lakatos.experiments.outcomes import EstimatesOutcomes
+from lakatos.experiments.task import Design, Domain, Stimuli, StimulusOffer, Trials
 from lakatos.experiments.variation import HasVariations, TrialVariation
 
 Array = NDArray[Any]
@@ -74,9 +77,23 @@ class ConditionedDomain:
                 f"{len(self.conditions_within) - 1}: {', '.join(self.conditions_within)}."
             )
 
+    def shown(
+        self, arrays: Mapping[str, Array], before: Mapping[str, Array]
+    ) -> Mapping[str, Array]:
+        """See `Domain.shown`: with the condition."""
+        if CONDITION not in arrays:
+            return self.base.shown(arrays, before)
+        others = {name: array for name, array in arrays.items() if name != CONDITION}
+        return {**self.base.shown(others, before), CONDITION: arrays[CONDITION]}
+
     def admits(self, settings: Mapping[str, Any], stimuli: Stimuli) -> Array:
-        """See `Domain.admits`."""
-        return self.base.admits(settings, without_condition(stimuli))
+        """See `Domain.admits`: the trials of each condition by themselves, as a schedule is played in each."""
+        plain, places = without_condition(stimuli), condition_of(stimuli)
+        found = np.zeros(len(stimuli), dtype=bool)
+        for place in np.unique(places):
+            rows = np.flatnonzero(places == place)
+            found[rows] = self.base.admits(settings, plain.take(rows))
+        return found
 
     def features(self, stimuli: Stimuli) -> Mapping[str, Array]:
         """See `Domain.features`: also whether the trial is in each condition but the first."""
@@ -120,23 +137,30 @@ class _VariedDomain(ConditionedDomain):
         }
 
 
-def with_conditions(domain: Domain, names: Sequence[str]) -> Domain:
-    """The domain whose trials have one of some conditions; the same domain without any.
+class _EstimatingDomain(ConditionedDomain):
+    """A domain with conditions that can estimate what options would have paid."""
 
-    Raises:
-        DesignError: Its trials follow one another, so that none can be presented in each condition.
-    """
+    def estimated_outcomes(
+        self, trials: Trials, n_people: int, rng: np.random.Generator
+    ) -> tuple[Stimuli, str]:
+        """See `experiments.outcomes.EstimatesOutcomes`."""
+        assert isinstance(self.base, EstimatesOutcomes)
+        plain = replace(trials, stimuli=without_condition(trials.stimuli))
+        stimuli, note = self.base.estimated_outcomes(plain, n_people, rng)
+        n_times = len(stimuli) // len(trials.stimuli)
+        return _with(stimuli, np.tile(condition_of(trials.stimuli), n_times)), note
+
+
+def with_conditions(domain: Domain, names: Sequence[str]) -> Domain:
+    """The domain whose trials have one of some conditions; the same domain without any."""
     if not names:
         return domain
-    if domain.sequential:
-        raise DesignError(
-            f"design.conditions: the steps of a schedule of the {domain.name} domain cannot each be presented in each "
-            "condition; leave it out, or divide participants by page.conditions."
-        )
     made = copy.copy(domain)
     kind = type(domain)
-    added = _VariedDomain if isinstance(domain, HasVariations) else ConditionedDomain
-    made.__class__ = type(f"{kind.__name__}WithConditions", (added, kind), {})
+    added = {HasVariations: _VariedDomain, EstimatesOutcomes: _EstimatingDomain}
+    parts = [part for protocol, part in added.items() if isinstance(domain, protocol)]
+    bases: tuple[type, ...] = (*(parts or [ConditionedDomain]), kind)
+    made.__class__ = type(f"{kind.__name__}WithConditions", bases, {})
     made.__dict__.update(base=domain, conditions_within=tuple(names))
     return made
 
@@ -250,7 +274,7 @@ def with_orders(
 
 
 def presented_rows(
-    design: Design, place: int, rng: np.random.Generator
+    design: Design, place: int, rng: np.random.Generator, *, sequential: bool = False
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Rows of the stimuli in the order in which one participant sees them, and where each block begins.
 
@@ -260,6 +284,7 @@ def presented_rows(
         design: With conditions.
         place: Number of the participant among all, which decides the order of blocks.
         rng: For the order of trials.
+        sequential: Whether trials are steps of a schedule, which keep their order.
     """
     order = design.orders[place % len(design.orders)]
     n_blocks = len(order) // len(design.conditions)
@@ -267,10 +292,20 @@ def presented_rows(
     queues = []
     for condition in range(len(design.conditions)):
         rows = np.tile(np.flatnonzero(places == condition), (design.repetitions, 1))
-        queues.append(list(np.array_split(rng.permuted(rows, axis=1).ravel(), n_blocks)))
+        rows = rows if sequential else rng.permuted(rows, axis=1)
+        queues.append(list(np.array_split(rows.ravel(), n_blocks)))
     blocks = [queues[condition].pop(0) for condition in order]
     begins = np.cumsum([0, *(len(block) for block in blocks[:-1])])
     return np.concatenate(blocks).astype(np.int64), begins.astype(np.int64)
+
+
+def schedule_orders(design: Design) -> list[list[int]]:
+    """Rows of a schedule in each order in which participants go through it: one for each order of conditions."""
+    if not design.conditions:
+        return [list(range(len(design.stimuli)))]
+    rng = np.random.default_rng(0)  # orders nothing where steps keep their order
+    places = range(len(design.orders))
+    return [presented_rows(design, place, rng, sequential=True)[0].tolist() for place in places]
 
 
 def words_of_conditions(design: Design) -> str:

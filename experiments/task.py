@@ -465,6 +465,8 @@ class StimulusOffer:
     asked: Array | None = field(default=None, compare=False, repr=False)
     """``(n_people, n_trials)`` number of archived responses of each participant to each trial, in one row if they are
     pooled; None for new participants."""
+    n_answers: int = 0
+    """Number of archived responses, where participants went through one of several schedules; else 0."""
 
     def of_rows(self, rows: Array) -> StimulusOffer:
         """Return the offer with some of its stimuli."""
@@ -478,6 +480,13 @@ class StimulusOffer:
         row_of = {key: row for row, key in enumerate(self.stimuli.keys)}
         presented = self.asked[:, [row_of[key] for key in stimuli.keys]]
         return np.asarray(presented[presented.any(axis=1)])
+
+
+def first_schedule(stimuli: Stimuli) -> Stimuli:
+    """The first of the schedules of a table that stand one after the other, each from position 0 on; all of one."""
+    position = stimuli.arrays.get("position", np.arange(len(stimuli)))
+    begins = np.flatnonzero(position == 0)
+    return stimuli.take(range(begins[1])) if len(begins) > 1 else stimuli
 
 
 def identities(domain: Domain, stimuli: Stimuli) -> tuple[bytes, ...]:

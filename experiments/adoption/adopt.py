@@ -345,7 +345,7 @@ def _adopted(
     check_begins_anew(of_file, table.name, columns, unread, notes, is_game=domain.sequential)
     missing = missing_inputs(found, columns, domain, is_ordered=is_ordered)
     notes += missing.notes
-    notes += conditions_not_read(whole, columns, domain)
+    notes += conditions_not_read(whole, columns)
     cells = RowCells(whole, table.name, numbers)
     back = read_back(found, used, cells, columns, domain)
     return AdoptedAnswers(

@@ -71,16 +71,16 @@ def columns_not_read(frame: pd.DataFrame, columns: AnswerColumns) -> list[str]:
     return [name for name in map(str, frame.columns) if name not in used]
 
 
-def conditions_not_read(frame: pd.DataFrame, columns: AnswerColumns, domain: Domain) -> list[str]:
-    """A line on columns that look like conditions within participants and are not read.
+def possible_conditions(frame: pd.DataFrame, columns: AnswerColumns) -> dict[str, list[str]]:
+    """Columns that look like conditions within participants and are not read, each with its words.
 
     Such a column holds 0 and 1, or two to six different words, of which most participants have each in several
     rows. Words that follow from the response, as another coding of it, are no condition, nor are those of responses and
     right keys, and what came of a response, unless it says in which blocks there was feedback.
     """
     if columns.participant not in frame:
-        return []
-    people, found = frame[columns.participant], dict[str, str]()
+        return {}
+    people, found = frame[columns.participant], dict[str, list[str]]()
     distinct = (
         set(map(str, frame[columns.response].unique())) if columns.response in frame else set()
     )
@@ -100,20 +100,21 @@ def conditions_not_read(frame: pd.DataFrame, columns: AnswerColumns, domain: Dom
         response = frame.get(columns.response, people)
         follows = (cells.groupby(response).nunique() <= 1).all()
         if has_each > 0.5 and not follows and not _says_correctness(frame, name, columns.response):
-            found[name] = f"{name} ({', '.join(sorted(words))})"
+            found[name] = sorted(words)
+    return found
+
+
+def conditions_not_read(frame: pd.DataFrame, columns: AnswerColumns) -> list[str]:
+    """A line on `possible_conditions`."""
+    found = possible_conditions(frame, columns)
     if not found:
         return []
     is_one, name = len(found) == 1, next(iter(found)) if len(found) == 1 else "COLUMN"
-    way = (
-        ""
-        if domain.sequential
-        else f"; `lakatos theory effects FILE THEORY --by {name}` compares parameters by it, and --column "
-        f"condition={name} makes it a part of each trial"
-    )
     vary, are = ("varies", "is") if is_one else ("vary", "are")
+    named = ", ".join(f"{own} ({', '.join(words)})" for own, words in found.items())
     return [
-        f"{', '.join(found.values())} {vary} within participants and {are} not read, {POOLED_CONDITIONS}"
-        f"{way}"
+        f"{named} {vary} within participants and {are} not read, {POOLED_CONDITIONS}; `lakatos theory effects FILE "
+        f"THEORY --by {name}` compares parameters by it, and --column condition={name} makes it a part of each trial"
     ]
 
 

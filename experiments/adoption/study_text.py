@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from lakatos.experiments.adoption.layouts import layout_of
@@ -41,6 +42,9 @@ SCALE_WORDS: dict[str, dict[str, str]] = {
 """Descriptions of keys where responses are numbers, or a choice with its time; by the kind of the scale."""
 
 
+NO_CONDITIONS: Mapping[str, Sequence[str]] = MappingProxyType({})
+
+
 def study_text(
     name: str,
     question: str,
@@ -54,6 +58,7 @@ def study_text(
     trials: int = 60,
     per_cycle: int = 1,
     domain_file: str = "",
+    conditions: Mapping[str, Sequence[str]] = NO_CONDITIONS,
 ) -> str:
     """The text of a study file.
 
@@ -69,6 +74,7 @@ def study_text(
         trials: Distinct trials that each experiment asks for.
         per_cycle: Experiments of a cycle.
         domain_file: What declares the domain, relative to the study file; empty for one of the package.
+        conditions: Columns that may hold conditions within participants, with their words; proposed in comments.
     """
     is_open = OPEN_QUESTION in leaves_of(columns.model_dump(exclude_defaults=True))
     enough = "too few leave responses unused" if is_open else "enough to use all responses"
@@ -95,7 +101,7 @@ def study_text(
         "[participants]",
         'source = "archival"',
         f"file = {_toml(file)}",
-        *_column_lines(columns, domain),
+        *_column_lines(columns, domain, conditions),
         "",
         "[stop]",
         f"cycles = {cycles}",
@@ -105,6 +111,7 @@ def study_text(
         "# Share of trials (in learning tasks: of participants) that stays sealed until the verdict.",
         f"sealed_share = {sealed_share:g}",
         *([f"effects = {_toml(CONDITION)}"] if columns.condition else []),
+        *([f"# effects = {_toml(CONDITION)}"] if conditions and not columns.condition else []),
     ]
     return "\n".join(lines) + "\n"
 
@@ -114,7 +121,9 @@ def mapping_text(columns: AnswerColumns, domain: Domain) -> str:
     return "\n".join(_column_lines(columns, domain)).strip() + "\n"
 
 
-def _column_lines(columns: AnswerColumns, domain: Domain) -> list[str]:
+def _column_lines(
+    columns: AnswerColumns, domain: Domain, conditions: Mapping[str, Sequence[str]] = NO_CONDITIONS
+) -> list[str]:
     """Write the meanings of columns as sections of a study file; parts of trials without a column are comments."""
     value = columns.model_dump(exclude_defaults=True)
     stimulus = value.pop("stimulus", {})
@@ -125,6 +134,10 @@ def _column_lines(columns: AnswerColumns, domain: Domain) -> list[str]:
     parts = layout.parts if layout is not None else {}
     lines = ["", "[participants.columns]"]
     lines += [_line(key, item, words.get(key, "")) for key, item in value.items()]
+    lines += [
+        f"# {_line('condition', name, ', '.join(words) + ' vary within participants')}"
+        for name, words in conditions.items()
+    ]
     for title, table in tables.items():
         if table:
             lines += ["", f"[participants.columns.{title}]" + _comment(words.get(title, ""))]

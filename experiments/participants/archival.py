@@ -24,7 +24,14 @@ from lakatos.experiments.participants.source import (
     rng_of,
 )
 from lakatos.experiments.preregistration import Preregistration, check_preregistered
-from lakatos.experiments.task import Design, Stimuli, StimulusOffer, Trials, identities
+from lakatos.experiments.task import (
+    Design,
+    Stimuli,
+    StimulusOffer,
+    Trials,
+    first_schedule,
+    identities,
+)
 from lakatos.traces.digest import Digest, digest_of
 
 PLAYING_GROUP = "playing_group"
@@ -116,6 +123,7 @@ class ArchivalParticipants(ListedSource):
             for name, item in self.trials.items()
         )
         self._released: dict[Digest, NDArray[np.bool_]] = {}
+        self._rows_of: dict[Digest, list[int]] = {}
         self._keys: dict[Digest, Digest] = {}
         self._recruited: dict[Digest, Design] = {}
         self._closed: set[Digest] = set()
@@ -136,10 +144,12 @@ class ArchivalParticipants(ListedSource):
             n_answers = trials.count[open_rows].sum()
             n_people = int(unused[:, rows].any(axis=1).sum())
             n_responses = None if self.sequential else _n_asked(trials, open_rows, rows)
+            shown = trials.stimuli.take(rows)
+            of_several = self.sequential and len(first_schedule(shown)) < len(shown)
             offers.append(
                 StimulusOffer(
                     archive=name,
-                    stimuli=trials.stimuli.take(rows),
+                    stimuli=shown,
                     n_participants=max(round(n_answers / len(rows)), 1)
                     if trials.pooled
                     else n_people,
@@ -149,6 +159,7 @@ class ArchivalParticipants(ListedSource):
                     else max(round(n_answers / (n_people * len(rows))), 1),
                     pooled=trials.pooled,
                     asked=n_responses,
+                    n_answers=int(n_answers) if of_several else 0,
                 )
             )
         return offers
@@ -187,8 +198,9 @@ class ArchivalParticipants(ListedSource):
         if recruitment.key in self._closed:
             return Batch(())
         design = recruited_in(self._recruited, recruitment)
-        released = self._released[digest_of(design_to_json(design))]
-        table = restrict(self.trials[design.archive], released, self._rows(design), design.name)
+        digest = digest_of(design_to_json(design))
+        released, rows = self._released[digest], self._rows_of[digest]
+        table = restrict(self.trials[design.archive], released, rows, design.name)
         return Batch((table.to_json(),))
 
     @classmethod
@@ -242,7 +254,7 @@ class ArchivalParticipants(ListedSource):
             people = rng_of(self.seed, "people", design.archive).permutation(len(unused))
             most_first = people[np.argsort(-released[people].sum(axis=1), kind="stable")]
             released[most_first[design.n_participants :]] = False
-        self._released[digest] = released
+        self._released[digest], self._rows_of[digest] = released, rows
         self._data_sets_asked.add(data_set_of(design.archive))
         self._unused[design.archive] = unused & ~released
 
@@ -281,7 +293,12 @@ class ArchivalParticipants(ListedSource):
             raise SourceError(
                 f"{design.name}: there is no archived experiment {design.archive!r}, only {', '.join(self.trials)}."
             )
-        row_of = {key: row for row, key in enumerate(trials.stimuli.keys)}
+        keys = trials.stimuli.keys
+        if self.sequential:  # asked whole; several schedules may have equal steps
+            offered = np.flatnonzero(self._unused[design.archive].any(axis=0)).tolist()
+            if [keys[row] for row in offered] == list(design.stimuli.keys):
+                return offered
+        row_of = {key: row for row, key in enumerate(keys)}
         try:
             rows = [row_of[key] for key in design.stimuli.keys]
         except KeyError:

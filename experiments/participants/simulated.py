@@ -297,7 +297,12 @@ class SimulatedParticipants(NewParticipants):
         """
         if design.conditions:
             places = range(first, first + n_people)
-            return np.stack([presented_rows(design, place, rng)[0] for place in places])
+            return np.stack(
+                [
+                    presented_rows(design, place, rng, sequential=self.domain.sequential)[0]
+                    for place in places
+                ]
+            )
         order = np.tile(np.arange(len(design.stimuli)), (n_people, design.repetitions))
         return order if self.domain.sequential else rng.permuted(order, axis=1)
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from lakatos.experiments.conditions import schedule_orders
 from lakatos.experiments.design import design_from_json
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.participants.answers import LANGUAGE_MODEL, PersonAnswers
@@ -30,6 +31,7 @@ def check_answers(answers: PersonAnswers, design: Design, domain: Domain) -> Non
     if answers.experiment != design.name:
         raise TrialsError(f"{who} answered another experiment than {design.name!r}.")
     shown: Counter[int] = Counter()
+    orders = schedule_orders(design) if domain.sequential else []
     for place, (trial, response) in enumerate(
         zip(answers.trial, answers.response, strict=True), start=1
     ):
@@ -47,7 +49,8 @@ def check_answers(answers: PersonAnswers, design: Design, domain: Domain) -> Non
                 f"{who}, answer {place}: trial {trial} was presented {design.repetitions} times, and this is response "
                 f"{shown[trial]} to it."
             )
-        if domain.sequential and trial != place - 1:
+        orders = [rows for rows in orders if rows[place - 1] == trial]
+        if domain.sequential and not orders:
             raise TrialsError(
                 f"{who}, answer {place}: steps of a schedule come in order, and this is step {trial}."
             )

@@ -13,7 +13,7 @@ from lakatos.experiments.errors import EmptyDesignSpaceError
 from lakatos.experiments.information import information_of_batch, information_of_people
 from lakatos.experiments.planning.plan import PEOPLE
 from lakatos.experiments.planning.question import DesignQuestion
-from lakatos.experiments.task import StimulusOffer
+from lakatos.experiments.task import Stimuli, StimulusOffer, first_schedule
 
 Array = NDArray[Any]
 FINALISTS: Final = 4
@@ -90,13 +90,18 @@ def _schedule_ranker(
         schedules: Sequence[StimulusOffer], n_people: int
     ) -> list[tuple[StimulusOffer, Array]]:
         scores = [
-            question.rivals.scores_of_people(offer.stimuli, rng, n_people=n_people)
+            question.rivals.scores_of_people(of_one_person(offer), rng, n_people=n_people)
             for offer in schedules
         ]
         values = [information_of_people(item, question.log_prior).value for item in scores]
         return [(schedules[place], scores[place]) for place in _best_first(values)]
 
     return ranked
+
+
+def of_one_person(offer: StimulusOffer) -> Stimuli:
+    """What one participant goes through: of the schedules of an archive the first."""
+    return first_schedule(offer.stimuli) if offer.archive else offer.stimuli
 
 
 def _best_first(values: Sequence[float]) -> list[int]:

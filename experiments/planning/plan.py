@@ -137,7 +137,7 @@ def plan_design(
         stopping_text=text,
         offer=offer,
         chosen=chosen,
-        n_answers=0 if n_available is None else int(n_available.sum()),
+        n_answers=offer.n_answers if n_available is None else int(n_available.sum()),
     )
 
 

@@ -96,7 +96,7 @@ class DesignConfig(ConfigSection):
     """Conditions within participants: each trial is presented in each of them, as often as
     ``repetitions`` says. What differs between them, ``page.conditions`` says."""
     blocks: int = Field(1, ge=1, le=100)
-    """Blocks of each condition. Their order is counterbalanced over participants."""
+    """Blocks of each condition. Their order is counterbalanced over participants. 1 in learning tasks."""
 
     @model_serializer(mode="wrap")
     def _without_later_keys(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:

@@ -257,7 +257,7 @@ def _answers(
         ],
     )
     valid = [item for item in records if validity.valid(item.digest)]
-    yield ask.sealed(trace, valid)
+    yield ask.sealed(trace, valid, config)
     if (memorising := ask.memorising(trace, valid, config)) is not None:
         yield memorising
 

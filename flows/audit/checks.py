@@ -26,6 +26,7 @@ from lakatos.flows.run.anchor_ledger import missing
 from lakatos.flows.run.models import budget_in
 from lakatos.flows.run.records import ACTS
 from lakatos.flows.run.study import CampaignConfig
+from lakatos.flows.run.task import domain_of
 from lakatos.flows.stages.judging.anchor import ledger_of
 from lakatos.flows.stages.verdict.unmeasured import say_of_memorising
 from lakatos.judges.errors import JudgeError
@@ -235,8 +236,11 @@ class _SeenSoFar:
         return ""
 
 
-def sealed(trace: Trace, records: list[Recorded[Record]]) -> AuditFinding:
-    """Sealed responses were opened after the last cycle, and none of their trials was collected before."""
+def sealed(trace: Trace, records: list[Recorded[Record]], config: CampaignConfig) -> AuditFinding:
+    """Sealed responses were opened after the last cycle, and none of their trials was collected before.
+
+    Where trials are steps, participants are sealed, and others went through the same steps.
+    """
     opened = [item.record for item in records if isinstance(item.record, SealedOpened)]
     if not opened:
         return AuditFinding("sealed", True, "this run sealed nothing")
@@ -247,6 +251,15 @@ def sealed(trace: Trace, records: list[Recorded[Record]]) -> AuditFinding:
         return AuditFinding(
             "sealed", False, "sealed responses were opened before the last cycle had ended"
         )
+
+    if domain_of(config).sequential:
+        n_people = sum(
+            get_trials(trace.artifacts, artifact).n_participants
+            for record in opened
+            for artifact in record.trials
+        )
+        found = f"responses of {n_people} sealed participants, opened after the last cycle"
+        return AuditFinding("sealed", True, found)
 
     def keys(artifacts: Iterable[str]) -> set[bytes]:
         tables = [get_trials(trace.artifacts, artifact) for artifact in artifacts]

@@ -17,11 +17,12 @@ from lakatos.experiments.adoption.adopt import AdoptedAnswers, adopt, adopt_file
 from lakatos.experiments.adoption.describe import TableDescription, describe_table
 from lakatos.experiments.adoption.file_conditions import (
     check_attributes,
-    check_domain,
+    check_conditions,
     with_file_conditions,
 )
 from lakatos.experiments.adoption.layouts import known_layout, names_with_layouts
 from lakatos.experiments.adoption.mapping import OPEN_QUESTION, AnswerColumns
+from lakatos.experiments.adoption.read_back import possible_conditions
 from lakatos.experiments.adoption.study_text import mapping_text, study_text
 from lakatos.experiments.adoption.tables import AnswerTable, read_answers
 from lakatos.experiments.errors import TrialsError
@@ -165,6 +166,9 @@ def new_study(
         cycles=cycles,
         per_cycle=per_cycle,
         trials=trials_to_use_all(numbers, cycles * per_cycle) if numbers else UNREAD_TRIALS,
+        conditions={}
+        if found.mapping.condition
+        else possible_conditions(table.frame, found.mapping),
     )
     study.parent.mkdir(parents=True, exist_ok=True)
     write_whole(study, text.encode())
@@ -196,10 +200,10 @@ def _adopted(
     """The experiments of a file that was read, with the second file and the conditions that its mapping may name."""
     found = adopt_file(data, mapping, domain) if mapping.items else adopt(table, mapping, domain)
     check_attributes(found, mapping)
+    found = check_conditions(found, mapping, domain)
     if not mapping.condition:
         return found
-    check_domain(domain)
-    return with_file_conditions(found, mapping.condition)
+    return with_file_conditions(found, mapping.condition, domain)
 
 
 def new_study_place(runs: Path, data: Path) -> Path:

@@ -53,7 +53,8 @@ class ConditionsFound:
 def outcome_values(domain: Domain, stimuli: Stimuli, n_options: int) -> tuple[Array, str]:
     """``(n_trials, n_options)`` values of outcomes whose mean is compared, and what the mean is, in words.
 
-    Numbers count as they are. Of two options whose places mean nothing, the one counts that a property of the trials
+    Numbers count as they are, and options of a schedule as the rewards that they would have brought, where these are
+    known. Of two options whose places mean nothing, the one counts that a property of the trials
     speaks for: the first property of the domain that has opposite signs for the two, whichever place they have.
     """
     scale, n_trials = scale_of(domain), len(stimuli)
@@ -63,6 +64,9 @@ def outcome_values(domain: Domain, stimuli: Stimuli, n_options: int) -> tuple[Ar
         return np.tile(values, (n_trials, 1)), f"share {scale.options[0]}"
     if scale is not None:
         return np.tile(np.asarray(scale.places, dtype=np.float64), (n_trials, 1)), "mean response"
+    rewards = rewards_of_options(domain, stimuli, n_options)
+    if rewards is not None:
+        return rewards, "mean reward"
     if n_options == 2 and not keeps_places(domain):
         swapped = domain.features(domain.swap_sides(stimuli))
         for name, values in domain.features(stimuli).items():
@@ -75,6 +79,20 @@ def outcome_values(domain: Domain, stimuli: Stimuli, n_options: int) -> tuple[Ar
     option = stimuli.last_available(n_options)
     values = np.eye(n_options)[option]
     return np.tile(values, (n_trials, 1)), f"share choosing {option_label(domain, option)}"
+
+
+def rewards_of_options(domain: Domain, stimuli: Stimuli, n_options: int) -> Array | None:
+    """``(n_trials, n_options)`` rewards that options would bring at first; None where no schedule holds them."""
+    if not domain.sequential:
+        return None
+    shown = domain.shown(stimuli.arrays, {})
+    followed = [
+        domain.feedback(stimuli.arrays, shown, np.full((1, len(stimuli)), option))
+        for option in range(n_options)
+    ]
+    none = np.zeros((1, len(stimuli)))
+    table = np.stack([item.get("reward", none)[0] for item in followed], axis=1)
+    return table if (table != table[:, :1]).any() else None
 
 
 def conditions_found(reading: RunReading) -> ConditionsFound | None:

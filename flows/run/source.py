@@ -131,7 +131,7 @@ def whole_archive(
     if people.columns.condition:
         from lakatos.experiments.adoption.file_conditions import with_file_conditions
 
-        adopted = with_file_conditions(adopted, people.columns.condition)
+        adopted = with_file_conditions(adopted, people.columns.condition, domain)
     found = trials_of_study(adopted, domain, people.answers, people.experiments)
     if people.answers and answers_digest(found) != people.answers:
         raise DataMissingError(

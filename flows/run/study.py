@@ -231,10 +231,7 @@ class CampaignConfig(ConfigSection):
         if self.domain_file is None:
             _known("domain", self.domain, DOMAINS)
             _known("family of theories", self.domain, FAMILIES)
-        try:
-            family = family_of(self)
-        except DesignError as error:  # conditions of trials that follow one another
-            raise ValueError(str(error).removesuffix(".")) from None
+        family = family_of(self)
         for seed in self.theories.seeds:
             _known("theory", seed, family.seeds)
         if self.participants.theory:
@@ -306,15 +303,22 @@ class CampaignConfig(ConfigSection):
         asked_anew = self.source.on_page or self.source.origin == "simulated"
         if in_file and self.design.blocks > 1:
             raise ValueError("design.blocks means nothing where responses are there; remove it")
+        if self.design.blocks > 1 and domain_of(self).sequential:
+            raise ValueError(
+                "design.blocks: a schedule is played once in each condition, since a block within it would interrupt "
+                "what is learned; remove the key"
+            )
         if self.conditions and not (asked_anew or in_file):
             raise ValueError(
                 f"design.conditions means nothing where the source is {self.participants.source!r}, only where "
                 "participants are simulated or take part on the page; remove it"
             )
-        if self.conditions and self.confirmation.participants:
+        confirmation = self.confirmation
+        n_confirmed = confirmation.trials * confirmation.repetitions
+        if confirmation.participants and self.design.blocks > n_confirmed:
             raise ValueError(
-                "confirmation: its trials are chosen without conditions; leave out the confirmation or "
-                "design.conditions"
+                f"design.blocks is {self.design.blocks}, and a condition of the confirmation has {n_confirmed} "
+                "presentations (confirmation.trials times confirmation.repetitions); give fewer blocks"
             )
         if self.conditions and any(item.name == CONDITION for item in self.page.questions):
             raise ValueError(
@@ -499,7 +503,7 @@ def _with_answers(config: CampaignConfig) -> CampaignConfig:
     # These load pandas.
     from lakatos.experiments.adoption.adopt import adopt_file, check_fits
     from lakatos.experiments.adoption.content_order import trials_of_study
-    from lakatos.experiments.adoption.file_conditions import check_attributes
+    from lakatos.experiments.adoption.file_conditions import check_attributes, check_conditions
     from lakatos.experiments.adoption.tables import n_lines
 
     file, columns = Path(people.file), people.columns
@@ -509,9 +513,10 @@ def _with_answers(config: CampaignConfig) -> CampaignConfig:
     found = adopt_file(file, columns, domain)
     if not people.answers:  # a run that began goes on as it began
         check_attributes(found, columns)
+        found = check_conditions(found, columns, domain)
     check_fits(sum(item.n_responses for item in found.trials), file.name, columns)
     if columns.condition:
-        found, config = _with_conditions(config, found, domain)
+        found, config = _with_conditions(config, found)
     trials = trials_of_study(found, domain, people.answers, people.experiments)
     digest = answers_digest(trials)
     if people.answers and people.answers != digest:
@@ -531,18 +536,16 @@ def _with_answers(config: CampaignConfig) -> CampaignConfig:
 
 
 def _with_conditions(
-    config: CampaignConfig, found: AdoptedAnswers, domain: Domain
+    config: CampaignConfig, found: AdoptedAnswers
 ) -> tuple[AdoptedAnswers, CampaignConfig]:
     """Responses of a file with their conditions, and the study with the conditions' names."""
     from lakatos.experiments.adoption.file_conditions import (
-        check_domain,
         condition_names,
         with_file_conditions,
     )
 
     assert config.participants.columns is not None
     column = config.participants.columns.condition
-    check_domain(domain)
     names = tuple(condition_names(found, column).values())
     if config.conditions not in ((), names):
         raise StudyError(
@@ -550,7 +553,8 @@ def _with_conditions(
             "as the file names them."
         )
     design = config.design.model_copy(update={"conditions": names})
-    return with_file_conditions(found, column), config.model_copy(update={"design": design})
+    config = config.model_copy(update={"design": design})
+    return with_file_conditions(found, column, domain_of(config)), config
 
 
 def _check_seeds(config: CampaignConfig, closed: Mapping[str, str]) -> None:

@@ -18,8 +18,10 @@ from lakatos.experiments.conditions import (
     full_name,
     in_condition,
     presented_rows,
+    schedule_orders,
     with_conditions,
     with_orders,
+    without_condition,
 )
 from lakatos.experiments.design import design_from_json, design_to_json
 from lakatos.experiments.errors import DesignError, StimuliError
@@ -27,7 +29,6 @@ from lakatos.experiments.preregistration import summarise_design
 from lakatos.experiments.task import Design, Stimuli, identities
 
 NAMES = ("calm", "hurried", "tired")
-PLAIN = tuple(name for name in DOMAINS if not DOMAINS[name].sequential)
 TRIALS = Stimuli({"amounts": np.arange(10.0).reshape(5, 2)})
 
 
@@ -99,7 +100,7 @@ def test_more_blocks_than_presentations_are_refused() -> None:
         plan(n_blocks=11)
 
 
-@pytest.mark.parametrize("name", PLAIN)
+@pytest.mark.parametrize("name", DOMAINS)
 def test_a_domain_with_conditions_does_what_it_does_without(name: str) -> None:
     plain = DOMAINS[name]
     domain = with_conditions(plain, NAMES)
@@ -133,12 +134,36 @@ def test_the_same_trial_in_two_conditions_is_two_trials() -> None:
     assert len(set(identities(domain, both))) == 2 * len(set(identities(domain, probe)))
 
 
-def test_an_unknown_condition_and_a_schedule_are_refused() -> None:
+def test_an_unknown_condition_is_refused() -> None:
     domain = with_conditions(DOMAINS["risky"], NAMES)
     (probe, *_) = DOMAINS["risky"].probes(np.random.default_rng(1))
     wrong = Stimuli({**probe.arrays, CONDITION: np.full(len(probe), 3.0)})
     with pytest.raises(StimuliError, match=r"trial 0 has the condition 3; .*calm, hurried, tired"):
         domain.check(wrong)
-    with pytest.raises(DesignError, match=r"design\.conditions: the steps of a schedule"):
-        with_conditions(DOMAINS["learning"], NAMES)
     assert with_conditions(DOMAINS["learning"], ()) is DOMAINS["learning"]
+
+
+def test_a_schedule_is_played_whole_and_in_its_order_in_each_condition() -> None:
+    domain = with_conditions(DOMAINS["learning"], NAMES)
+    plain = DOMAINS["learning"].candidates({"n_steps": 6}, np.random.default_rng(2), 1)
+    stimuli = domain.candidates({"n_steps": 6}, np.random.default_rng(2), 1)
+    domain.check(stimuli)
+    assert stimuli["payoff"].tolist() == np.tile(plain["payoff"], (3, 1, 1)).tolist()
+    assert domain.admits({"n_steps": 6}, stimuli).all()
+    assert not domain.admits({"n_steps": 18}, stimuli).any()
+    design = with_orders(Design("1.1", stimuli, 1, 6), NAMES, 1, np.random.default_rng(5))
+    for person, order in enumerate(design.orders):
+        rows, begins = presented_rows(design, person, np.random.default_rng(0), sequential=True)
+        assert rows.tolist() == [6 * place + step for place in order for step in range(6)]
+        assert begins.tolist() == [0, 6, 12]
+        assert rows.tolist() == schedule_orders(design)[person]
+    assert schedule_orders(Design("1.1", plain, 1, 6)) == [list(range(6))]
+
+
+def test_what_participants_see_of_a_step_has_its_condition() -> None:
+    domain = with_conditions(DOMAINS["learning"], NAMES)
+    stimuli = domain.candidates({"n_steps": 2}, np.random.default_rng(2), 1)
+    seen = domain.shown(stimuli.arrays, {})
+    plain = DOMAINS["learning"].shown(without_condition(stimuli).arrays, {})
+    assert set(seen) == {*plain, CONDITION}
+    assert np.asarray(seen[CONDITION]).tolist() == [0, 0, 1, 1, 2, 2]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,10 @@ from test_browser import (  # noqa: F401 (the browser is a fixture)
 from test_manner import delivered, kinds
 from test_store import begin as begin_session
 
-from lakatos.experiments.conditions import condition_of
+from lakatos.domains import DOMAINS
+from lakatos.experiments.conditions import condition_of, with_conditions
+from lakatos.experiments.errors import TrialsError
+from lakatos.experiments.participants.table import check_answers
 from lakatos.experiments.participants.web.app import create_app
 from lakatos.experiments.participants.web.manner import PageCondition
 from lakatos.experiments.participants.web.session import NotAskedError
@@ -142,3 +146,67 @@ def test_a_participant_in_a_browser_reads_before_each_block_what_holds_in_it(bro
     app_answers = in_inbox(tmp_path)
     assert [len(item.trial) for item in app_answers] == [5]
     assert [len(item.missed) for item in app_answers] == [1]
+
+
+BANDIT = {"task": "bandit", "n_steps": 3}
+
+
+def test_a_schedule_is_played_in_its_order_in_each_condition(store, tmp_path):
+    calm = {name: PageCondition(instructions=(f"This is {name}.",)) for name in WITHIN}
+    design = open_within(
+        tmp_path, domain="learning", space=BANDIT, n_participants=2, conditions=calm
+    )
+    for person in range(2):
+        session = begin_session(store, f"person {person}")
+        order = design.orders[person]
+        rows, lines = [], []
+        for position, step in enumerate(plan_of(session.experiment, session.place)):
+            (shown,) = steps_of(session)
+            if step.kind == "trial":
+                rows.append(step.row)
+                lines.append(shown["notices"])
+            _, _, session = store.answer(session, position, 0, 900.0)
+        assert rows == [3 * place + step for place in order for step in range(3)]
+        new = "A new game begins. What you have learned before does not count here."
+        assert [new in own for own in lines] == [False] * 3 + [True, False, False]
+        assert session.status == "completed"
+    first, second = delivered(store, tmp_path)
+    assert sorted([first.trial, second.trial]) == [(0, 1, 2, 3, 4, 5), (3, 4, 5, 0, 1, 2)]
+    for answers in (first, second):
+        check_answers(answers, design, with_conditions(DOMAINS["learning"], WITHIN))
+    wrong = replace(first, trial=(0, 1, 2, 4, 3, 5))
+    with pytest.raises(TrialsError, match=r"answer 4: steps of a schedule come in order"):
+        check_answers(wrong, design, with_conditions(DOMAINS["learning"], WITHIN))
+
+
+@pytest.mark.slow
+def test_a_participant_in_a_browser_plays_the_game_in_each_condition(browser, tmp_path):  # noqa: F811
+    said = {
+        name: PageCondition(instructions=(f"This part is {name}.",), label=name.upper())
+        for name in WITHIN
+    }
+    design = open_within(
+        tmp_path, domain="learning", space=BANDIT, n_participants=1, conditions=said
+    )
+    order = [WITHIN[place] for place in design.orders[0]]
+    with served(create_app(tmp_path)) as url:
+        page = browser.new_page()
+        page.goto(f"{url}/study/")
+        consent(page)
+        understand(page, "learning", comes_next="h1")
+        for number in range(6):
+            condition = order[number // 3]
+            if number % 3 == 0:
+                page.get_by_text(f"This part is {condition}.").wait_for()
+                page.wait_for_timeout(230)
+                page.get_by_role("button", name="Go on").click()
+            page.get_by_role("heading", name=f"Decision {number + 1}").wait_for()
+            assert page.get_by_text(condition.upper(), exact=True).count() == 1
+            assert page.get_by_text("A new game begins").count() == (number == 3)
+            page.wait_for_timeout(230)
+            page.locator(".options button").first.click()
+        page.locator(".code").wait_for()
+    (answers,) = in_inbox(tmp_path)
+    places = condition_of(design.stimuli)[list(answers.trial)].astype(int)
+    assert [WITHIN[place] for place in places] == [order[0]] * 3 + [order[1]] * 3
+    assert set(answers.feedback) == {"reward", "next_state"}

@@ -2,7 +2,8 @@
 
 The change is a parameter of its own: the logarithm of a ratio where the changed parameter is compared on a logarithmic
 scale, else a difference. The theory's own functions stay as they are; a `choose` around them answers trials of the
-condition with the changed value.
+condition with the changed value. In a theory that learns, `start` and `learn` have the changed value there, too; what
+was learned in one condition is kept in the next.
 """
 
 from __future__ import annotations
@@ -10,9 +11,11 @@ from __future__ import annotations
 import ast
 import math
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pprint import pformat
 from textwrap import fill
+from typing import Final
 
 from lakatos.theories.errors import TheorySourceError
 from lakatos.theories.language.account import Wording
@@ -77,11 +80,8 @@ class ConditionChange:
 
 
 def possible_changes(theory: Theory, names: tuple[str, ...]) -> list[ConditionChange]:
-    """Changes that a theory does not have yet: of each parameter in each condition, of two conditions in the second.
-
-    None of a theory that learns, whose state would have to be kept for each condition.
-    """
-    if theory.learns or not names:
+    """Changes that a theory does not have yet: of each parameter in each condition, of two conditions in the second."""
+    if not names:
         return []
     places = range(1, 2) if len(names) == 2 else range(len(names))
     found = [
@@ -106,7 +106,7 @@ def write_change(source: str, theory: Theory, change: ConditionChange) -> str:
         change: Of one of its parameters.
 
     Raises:
-        TheorySourceError: It has no `choose` of its own that could be changed.
+        TheorySourceError: It does not define once each function that must be changed.
     """
     changed = theory.priors[change.parameter]
     declared = {name: prior.to_literal() for name, prior in theory.priors.items()}
@@ -116,29 +116,90 @@ def write_change(source: str, theory: Theory, change: ConditionChange) -> str:
     if isinstance(clauses, list):
         clause = change.clause_of(changed).to_literal()
         written = with_literal(written, "CLAUSES", [*clauses, clause])
-    inner = _unused_name(written, "choose_in_one_condition")
-    written, n_found = re.subn(r"(?m)^def choose\(", f"def {inner}(", written)
-    if n_found != 1:
-        raise TheorySourceError(
-            "a change with a condition needs a function `choose` that the source defines once."
-        )
     shift = f'parameters["{change.parameter}"] + parameters["{change.name}"]'
     if changed.is_log:
         shift = f'parameters["{change.parameter}"] * xp.exp(parameters["{change.name}"])'
-    return (
-        _with_claim(written, change).rstrip("\n")
-        + f"""
+    value = f"xp.clip({shift}, {changed.low!r}, {changed.high!r})"
+    names = FUNCTIONS if theory.learns else ("choose",)
+    inner = {name: _unused_name(written, f"{name}_in_one_condition") for name in names}
+    if theory.learns:
+        own = _unused_name(written, "in_this_condition")
+        around = _around_learning(change, value, inner, own)
+    else:
+        around = _around_choice(change, value, inner)
+    return _with_claim(_renamed(written, inner), change).rstrip("\n") + f"\n\n\n{around}"
 
 
-def choose(parameters, trials, xp):
+FUNCTIONS: Final = ("start", "choose", "learn")
+"""Functions of a theory that learns."""
+
+
+def _around_choice(change: ConditionChange, value: str, inner: Mapping[str, str]) -> str:
+    """The function that answers trials of the condition with the changed ``value``."""
+    choose = inner["choose"]
+    return f"""def choose(parameters, trials, xp):
     # {change.in_words}
-    value = xp.clip({shift}, {changed.low!r}, {changed.high!r})
-    there = {inner}({{**parameters, "{change.parameter}": value}}, trials, xp)
-    elsewhere = {inner}(parameters, trials, xp)
+    value = {value}
+    there = {choose}({{**parameters, "{change.parameter}": value}}, trials, xp)
+    elsewhere = {choose}(parameters, trials, xp)
     is_there = trials["condition"] == {change.place}
     return xp.where(is_there.reshape((1, -1) + (1,) * (elsewhere.ndim - 2)), there, elsewhere)
 """
-    )
+
+
+def _around_learning(
+    change: ConditionChange, value: str, inner: Mapping[str, str], own: str
+) -> str:
+    """The functions of a theory that learns, and ``own``, which has the changed ``value`` in the condition."""
+    return f"""def {own}(parameters, trials, xp):
+    # {change.in_words}
+    value = {value}
+    here = xp.where(trials["condition"] == {change.place}, value, parameters["{change.parameter}"])
+    return {{**parameters, "{change.parameter}": here}}
+
+
+def start(parameters, trials, xp):
+    return {inner["start"]}({own}(parameters, trials, xp), trials, xp)
+
+
+def choose(parameters, trials, xp, state):
+    return {inner["choose"]}({own}(parameters, trials, xp), trials, xp, state)
+
+
+def learn(parameters, trials, xp, state, response, feedback):
+    here = {own}(parameters, trials, xp)
+    return {inner["learn"]}(here, trials, xp, state, response, feedback)
+"""
+
+
+def _renamed(source: str, names: Mapping[str, str]) -> str:
+    """The source whose functions have other names, where they are defined and where they are called.
+
+    Raises:
+        TheorySourceError: One is not defined exactly once.
+    """
+    tree = parse(source)
+    defined = [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
+    for name in names:
+        if defined.count(name) != 1:
+            raise TheorySourceError(
+                f"a change with a condition needs a function `{name}` that the source defines once."
+            )
+    places: list[tuple[int, int, str]] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.arg) and node.arg in names:
+            raise TheorySourceError(
+                f"a change with a condition needs `{node.arg}` as the name of a function only."
+            )
+        if isinstance(node, ast.Name | ast.FunctionDef):
+            name = node.id if isinstance(node, ast.Name) else node.name
+            if name in names:
+                places.append((node.lineno - 1, node.col_offset, name))
+    lines = source.encode().split(b"\n")  # columns are counted in bytes
+    for row, column, name in sorted(places, reverse=True):
+        before, _, after = lines[row][column:].partition(name.encode())
+        lines[row] = lines[row][:column] + before + names[name].encode() + after
+    return b"\n".join(lines).decode()
 
 
 def _declaration(source: str, name: str) -> ast.Assign | None:

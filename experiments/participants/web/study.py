@@ -214,7 +214,8 @@ def _presented(
     """Rows of the stimuli as the person at ``place`` sees them, and where blocks of conditions begin that are shown."""
     design = experiment.design
     if design.conditions:
-        order, begins = presented_rows(design, place, rng)
+        sequential = experiment.task.sequential
+        order, begins = presented_rows(design, place, rng, sequential=sequential)
         return order, frozenset(begins.tolist() if experiment.settings.conditions else ())
     rows = np.tile(np.arange(len(design.stimuli)), (design.repetitions, 1))
     if not experiment.task.sequential:

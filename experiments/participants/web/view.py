@@ -437,7 +437,7 @@ def notices_before(
     if place and "cue" not in now:
         return [filled(texts["task"]["here"], place=f"{place:g}")]
     lines = [feedback_words(experiment, texts, feedback)]
-    if step.row and "block_start" in now and now["block_start"][0]:
+    if feedback and "block_start" in now and now["block_start"][0]:
         lines.append(texts["task"]["new_game"])
     if has_two_stages(experiment):
         lines.append(texts["task"]["start"])

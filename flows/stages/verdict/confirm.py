@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from lakatos.experiments.conditions import conditions_of, in_condition, with_orders
 from lakatos.experiments.design import design_to_json
 from lakatos.experiments.interval import LEAST_UNITS
 from lakatos.experiments.participants.source import ParticipantSource
@@ -110,16 +111,17 @@ def choose_trials(
     rivals: Sequence[Digest],
 ) -> DesignChosen:
     """The best rival that the planned people can tell from the winner, else the one that they nearly can."""
-    settings = evidence.config.confirmation
+    settings, design = evidence.config.confirmation, evidence.config.design
     offers = source.offers(context.rng, evidence.config.design.candidates)
     contrasts: list[ConfirmationContrast] = []
     for rival in rivals:
         contrasts.append(contrast(evidence, context, offers, leader, rival))
-        if min(contrasts[-1].power) >= evidence.config.design.power:
+        if min(contrasts[-1].power) >= design.power:
             break
     best = max(contrasts, key=lambda item: min(item.power))
     repetitions = repetitions_of(evidence.config, evidence.domain)
     plan = Design(CONFIRMATION, best.stimuli, repetitions, settings.participants)
+    plan = with_orders(plan, conditions_of(evidence.domain), design.blocks, context.rng)
     names = [evidence.state.theories.name(name) for name in (leader, best.rival)]
     return DesignChosen(
         cycle=cycle,
@@ -140,7 +142,7 @@ def choose_trials(
                 second=best.rival,
                 power_first=best.power[0],
                 power_second=best.power[1],
-                separable=min(best.power) >= evidence.config.design.power,
+                separable=min(best.power) >= design.power,
             ),
         ),
         accepted=True,
@@ -169,11 +171,11 @@ def contrast(
     for offer in offers:  # one, or several schedules
         stimuli, answers = offer.stimuli, []
         if not evidence.domain.sequential:
-            answers = [
-                own[0] for own in evidence.laboratory.answers_of(theories, [stimuli], DESIGN_DRAWS)
-            ]
-            rows = most_different(evidence.config, evidence.domain, stimuli, answers)
-            stimuli, answers = stimuli.take(rows), [own[:, rows] for own in answers]
+            ways = in_each_condition(evidence.domain, stimuli)
+            shown = evidence.laboratory.answers_of(theories, ways, DESIGN_DRAWS)
+            rows = most_different(evidence.config, evidence.domain, ways[0], shown)
+            stimuli = Stimuli.concatenate([way.take(rows) for way in ways])
+            answers = [np.concatenate([way[:, rows] for way in own], axis=1) for own in shown]
             if on_both_sides(evidence.config, evidence.domain):
                 swapped = evidence.domain.swap_sides(stimuli)
                 others = evidence.laboratory.answers_of(theories, [swapped], DESIGN_DRAWS)
@@ -222,12 +224,26 @@ def repetitions_of(config: CampaignConfig, domain: Domain) -> int:
     return config.confirmation.repetitions // (2 if on_both_sides(config, domain) else 1)
 
 
+def in_each_condition(domain: Domain, stimuli: Stimuli) -> list[Stimuli]:
+    """The different trials as they are in each condition; as they are where there are no conditions."""
+    places = range(len(conditions_of(domain)))
+    return [in_condition(stimuli, place) for place in places] or [stimuli]
+
+
 def most_different(
-    config: CampaignConfig, domain: Domain, stimuli: Stimuli, answers: list[Array]
+    config: CampaignConfig, domain: Domain, stimuli: Stimuli, answers: Sequence[Sequence[Array]]
 ) -> list[int]:
-    """Rows of the trials, different ones, on which two theories' expected choices are farthest apart."""
-    first, second = (own.mean(axis=0) for own in answers)
-    gap = np.abs(first - second).sum(axis=1)
+    """Rows of the trials, different ones, on which two theories' expected choices are farthest apart.
+
+    Args:
+        config: With the number of trials.
+        domain: Of the trials.
+        stimuli: The trials in one condition.
+        answers: Of each theory in each condition, ``(n_draws, n_trials, n_options)``.
+    """
+    first, second = ([way.mean(axis=0) for way in own] for own in answers)
+    gaps = [np.abs(one - other).sum(axis=1) for one, other in zip(first, second, strict=True)]
+    gap = np.sum(gaps, axis=0)
     keys = identities(domain, stimuli)
     rows: list[int] = []
     seen: set[bytes] = set()

@@ -3,19 +3,30 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import lakatos
-from lakatos.experiments.adoption.adopt import adopt
-from lakatos.experiments.adoption.file_conditions import condition_names, with_file_conditions
+from lakatos.domains.learning.task import steps
+from lakatos.experiments.adoption.adopt import AdoptedAnswers, adopt
+from lakatos.experiments.adoption.file_conditions import (
+    check_conditions,
+    condition_names,
+    with_file_conditions,
+)
 from lakatos.experiments.adoption.mapping import AnswerColumns
-from lakatos.experiments.conditions import CONDITION, condition_of, conditions_of
+from lakatos.experiments.conditions import (
+    CONDITION,
+    condition_of,
+    conditions_of,
+    with_conditions,
+)
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.participants.archival import ArchivalParticipants
-from lakatos.experiments.task import identities
+from lakatos.experiments.task import Trials, identities
 from lakatos.flows.advice import by_command
 from lakatos.flows.errors import StudyError
 from lakatos.flows.operations.adopt import new_study
@@ -149,7 +160,7 @@ def test_a_column_of_conditions_that_the_file_lacks_is_named() -> None:
         adopt(table, columns(condition="strategi"), DOMAINS["intertemporal"])
 
 
-def columns(**more: str) -> AnswerColumns:
+def columns(**more: Any) -> AnswerColumns:
     return AnswerColumns.model_validate({
         "participant": "subject", "response": "choice", "responses": {"later": 1, "sooner": 0},
         "stimulus": {"amounts": ["ss", "ll"], "delays_days": [0, "wait"]}, **more,
@@ -183,7 +194,7 @@ def test_responses_stay_what_they_are() -> None:
 
     task = DOMAINS["intertemporal"]
     found = adopt(table_of_frame("answers", answers()), columns(condition="strategy"), task)
-    after = with_file_conditions(found, "strategy")
+    after = with_file_conditions(found, "strategy", task)
     (plain,), (own,) = found.trials, after.trials
     assert own.response.tolist() == plain.response.tolist()
     assert CONDITION in own.stimuli.arrays
@@ -215,3 +226,78 @@ def test_an_attribute_that_differs_within_participants_is_refused_unless_it_is_c
     Path("study.toml").write_text(text.replace('effects = "condition"\n', ""), encoding="utf-8")
     with pytest.raises((StudyError, TrialsError), match=r"strategy .* is no attribute"):
         load_study(Path("study.toml"))
+
+
+def checked(frame: pd.DataFrame, **more: Any) -> AdoptedAnswers:
+    from lakatos.domains import DOMAINS
+    from lakatos.experiments.adoption.tables import table_of_frame
+
+    mapping = columns(condition="strategy", **more)
+    domain = DOMAINS["intertemporal"]
+    return check_conditions(
+        adopt(table_of_frame("answers", frame), mapping, domain), mapping, domain
+    )
+
+
+def test_conditions_of_one_participant_are_refused() -> None:
+    frame = answers(strategies=("Attend", "Regulate", "Rest"))
+    alone = frame[(frame["strategy"] != "Rest") | (frame["subject"] == "P1")]
+    with pytest.raises(TrialsError, match="is Rest in responses of one participant only"):
+        checked(alone)
+    first = {f"P{person}": ["Attend", "Regulate"][person % 2] for person in range(1, 6)}
+    between = frame[frame["strategy"] == frame["subject"].map(first).fillna(frame["strategy"])]
+    with pytest.raises(TrialsError, match="differs within one participant only"):
+        checked(between[between["strategy"] != "Rest"])
+    assert checked(frame).trials
+
+
+def test_conditions_in_one_order_for_all_are_refused_unless_accepted() -> None:
+    frame = answers().sort_index()
+    frame["trial"] = frame.groupby("subject").cumcount()
+    with pytest.raises(TrialsError, match=r"one order for all .*Attend!, Regulate 2.*one_order"):
+        checked(frame, order="trial")
+    accepted = checked(frame, order="trial", accept=("one_order",))
+    assert any(note.startswith("accepted (one_order)") for note in accepted.notes)
+    is_turned = frame["subject"].isin(["P1", "P3"])
+    frame["trial"] = np.where(is_turned, -frame["trial"], frame["trial"])
+    assert checked(frame, order="trial").notes
+    # Where the order is not known, nothing is said of it.
+    checked(frame.drop(columns="trial"))
+
+
+def test_steps_of_each_order_of_conditions_are_a_schedule_of_their_own() -> None:
+    from lakatos.domains import DOMAINS
+
+    learning = DOMAINS["learning"]
+    plain = steps(4, 2)
+    trial = [0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2]
+    own = ["a", "a", "b", "b", "b", "b", "a", "a", "a", "a", "b"]
+    people = np.array([0] * 4 + [1] * 4 + [2] * 3)
+    trials = Trials(
+        "all", plain, people, np.array(trial), np.zeros(11, dtype=int), np.ones(11, dtype=int),
+        feedback={"reward": np.zeros(11), "next_state": np.zeros(11)},
+    )  # fmt: skip
+    found = AdoptedAnswers((trials,), (), beside=({"drug": np.array(own)},))
+    (after,) = with_file_conditions(found, "drug", learning).trials
+    assert condition_of(after.stimuli).tolist() == [0, 0, 1, 1, 1, 1, 0, 0]
+    assert after.stimuli["position"].tolist() == [0, 1, 2, 3] * 2
+    assert after.trial.tolist() == [0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2]
+    with_conditions(learning, ("a", "b")).check(after.stimuli)
+
+
+def test_a_new_study_proposes_a_column_that_varies_within_participants(tmp_path: Path) -> None:
+    answers().sort_index().to_csv(tmp_path / "answers.csv", index=False)
+    said = columns().model_dump(exclude_defaults=True)
+    made = new_study(
+        tmp_path / "mine.toml", tmp_path / "answers.csv", "intertemporal", columns=said
+    )
+    text = made.study.read_text()
+    proposed = '# condition = "strategy"   # Attend!, Regulate 2 vary within participants\n'
+    assert proposed in text
+    assert '# effects = "condition"\n' in text
+    assert load_study(made.study).conditions == ()
+    for line in (proposed, '# effects = "condition"\n'):
+        text = text.replace(line, line.removeprefix("# "))
+    made.study.write_text(text)
+    config = load_study(made.study)
+    assert (config.conditions, config.validation.effects) == (("attend", "regulate_2"), CONDITION)

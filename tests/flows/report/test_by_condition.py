@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from lakatos.domains import DOMAINS
+from lakatos.domains.learning.task import steps
 from lakatos.experiments.conditions import crossed, with_conditions
 from lakatos.experiments.task import Stimuli, Trials, with_random_sides
 from lakatos.flows.report.by_condition import _by_person, _means, outcome_values
@@ -77,3 +78,13 @@ def test_the_figure_joins_each_participants_means_and_offers_all_numbers() -> No
     ]
     assert "calm" in drawn.svg
     assert "nan" not in drawn.svg
+
+
+def test_options_of_a_schedule_count_as_the_rewards_that_they_bring() -> None:
+    payoff = np.zeros((2, 3, 2))
+    payoff[:, 0] = [[1, 0], [0, 1]]
+    task = DOMAINS["learning"]
+    values, what = outcome_values(task, steps(2, 2, payoff=payoff), 2)
+    assert (values.tolist(), what) == ([[1, 0], [0, 1]], "mean reward")
+    _, without = outcome_values(task, steps(2, 2), 2)
+    assert without == "share choosing B"

@@ -55,10 +55,24 @@ def test_a_study_without_conditions_is_the_study_that_it_was() -> None:
         ({"design__conditions": list("abcdefghi")}, "there are 9 conditions; .* at most 8"),
         ({"design__blocks": 49}, "blocks is 49, and a condition has 48 presentations"),
         ({"design": {"blocks": 2}}, "blocks are of conditions; name these"),
-        ({"domain": "learning"}, "steps of a schedule"),
+        (
+            {
+                "domain": "learning",
+                "theories": {"seeds": ["random", "rescorla_wagner"]},
+                "participants": {"source": "simulated", "theory": "rescorla_wagner"},
+                "design__blocks": 2,
+            },
+            "design.blocks: a schedule is played once in each condition",
+        ),
         ({"validation": {"groups": "condition"}}, "give validation.effects = 'condition'"),
         ({"validation": {"effects": "hurry"}}, "nothing called 'hurry' is known .* condition"),
-        ({"confirmation": {"participants": 20}}, "trials are chosen without conditions"),
+        (
+            {
+                "design__blocks": 5,
+                "confirmation": {"participants": 20, "trials": 2, "repetitions": 2},
+            },
+            "design.blocks is 5, and a condition of the confirmation has 4 presentations",
+        ),
         ({"participants": PAGE}, "design.conditions has 'calm', and nothing says"),
         (
             {"participants": PAGE, "page": {"conditions": {**SAID, "tired": {}}}},
