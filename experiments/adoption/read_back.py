@@ -118,6 +118,11 @@ def conditions_not_read(frame: pd.DataFrame, columns: AnswerColumns) -> list[str
     ]
 
 
+def pooled_conditions(notes: Iterable[str]) -> str:
+    """What notes on a file state of conditions that are not read, without the advice; else empty."""
+    return next((note for note in notes if POOLED_CONDITIONS in note), "").partition(";")[0]
+
+
 def _is_of_blocks(frame: pd.DataFrame, name: str) -> bool:
     """Whether a column follows from one of numbers of blocks."""
     blocks = (own for own in map(str, frame.columns) if set(words_of(own)) & SCHEDULES)

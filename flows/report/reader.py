@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lakatos.experiments.adoption.layouts import layout_of
-from lakatos.experiments.adoption.read_back import POOLED_CONDITIONS
+from lakatos.experiments.adoption.read_back import pooled_conditions
 from lakatos.experiments.design import design_from_json
 from lakatos.experiments.record import DesignChosen, PairPower
 from lakatos.experiments.task import Design, Domain, Trials
@@ -41,7 +41,7 @@ from lakatos.theories.findings.verdicts.conclude import (
     in_new_names,
     tied_with,
 )
-from lakatos.theories.findings.verdicts.headline import NO_FINDING, is_better
+from lakatos.theories.findings.verdicts.headline import NO_FINDING, is_better, weak_support
 from lakatos.theories.findings.verdicts.record import EXPLORATORY, CampaignConcluded
 from lakatos.theories.language.theory import Theory
 from lakatos.traces.digest import Digest
@@ -211,29 +211,17 @@ class RunReading:
 
     @cached_property
     def misfit_of_others(self) -> str:
-        """That misfit ratios of other theories are compatible with 1, too; empty where none is, or the leader's is not.
-
-        Such a ratio is weak support, because it does not separate the leading theory from them.
-        """
-        found, others = self.concluded, [line.theory for line in self.board.standings]
-        left = None if found is None or self.leader is None else found.left_by(self.leader)
-        if found is None or left is None or left.is_above_one:
+        """That other theories pass the test of the misfit ratio, too; empty where none does, or the leader does not."""
+        found = self.concluded
+        if found is None or self.leader is None:
             return ""
-        ratios = [found.left_by(theory) for theory in others if theory != self.leader]
-        known = [ratio for ratio in ratios if ratio is not None]
-        n_alike = sum(not ratio.is_above_one for ratio in known)
-        if not n_alike:
-            return ""
-        return (
-            f"This is weak support: the misfit ratios of {n_alike} of the {len(known)} other theories give no evidence "
-            "of a misfit either."
-        )
+        others = [line.theory for line in self.board.standings if line.theory != self.leader]
+        return weak_support(found.left_by(self.leader), [found.left_by(name) for name in others])
 
     @cached_property
     def conditions_not_read(self) -> str:
-        """What a file states of conditions within participants that the study does not read; else empty."""
-        lines = (line for line in self.config.participants.told if POOLED_CONDITIONS in line)
-        return next(lines, "").partition(";")[0]
+        """What the file holds of conditions within participants that the study does not read; else empty."""
+        return pooled_conditions(self.config.participants.told)
 
     @cached_property
     def tied_with_leader(self) -> tuple[Digest, ...]:

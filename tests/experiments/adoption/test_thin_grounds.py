@@ -12,6 +12,7 @@ from reading import only, read
 from lakatos.domains import DOMAINS
 from lakatos.experiments.adoption.describe import _with_tried_answers, describe_table
 from lakatos.experiments.adoption.plausible import marks_of_missing
+from lakatos.experiments.adoption.read_back import pooled_conditions
 from lakatos.experiments.adoption.tables import table_of_frame
 from lakatos.experiments.errors import ImplausibleError, TrialsError
 
@@ -252,4 +253,10 @@ def test_several_conditions_that_are_not_read_make_one_line() -> None:
     frame = frame.assign(hungry=np.tile([0, 0, 1, 1], 36), room=np.tile(["a", "b", "b"], 48))
     (line,) = [line for line in read(frame, responses=CODE).notes if "within participants" in line]
     assert line.startswith("hungry (0, 1), room (a, b) vary within participants and are not read")
+    # Reports state it on their first screen, without the advice, and first among the limitations.
+    assert pooled_conditions(["rows left out", line]) == (
+        "hungry (0, 1), room (a, b) vary within participants and are not read, so responses of all conditions are "
+        "taken together"
+    )
+    assert pooled_conditions(["rows left out"]) == ""
     assert line.count("--by COLUMN") == 1

@@ -82,6 +82,24 @@ def ratio_in_words(left: ErrorRatio | None, theory: str = "") -> str:
     )
 
 
+def weak_support(left: ErrorRatio | None, others: Sequence[ErrorRatio | None]) -> str:
+    """A sentence that the misfit ratio does not separate the leading theory from others; else empty.
+
+    Args:
+        left: What the leading theory leaves unexplained.
+        others: The same of the other theories; None where it could not be measured.
+    """
+    known = [ratio for ratio in others if ratio is not None]
+    n_alike = sum(not ratio.is_above_one for ratio in known)
+    if left is None or left.is_above_one or not n_alike:
+        return ""
+    if len(known) == 1:
+        which, give = "ratio of the other theory", "gives"
+    else:
+        which, give = f"ratios of {n_alike} of the {len(known)} other theories", "give"
+    return f"This is weak support: the misfit {which} {give} no evidence of a misfit either."
+
+
 def no_finding(board: Scoreboard, *, pooled: bool) -> str:
     """State that too few participants responded for any finding; else empty."""
     n_units = board.leader.score.n_units if board.standings and not pooled else None

@@ -18,6 +18,7 @@ from lakatos.theories.findings.verdicts.headline import (
     no_finding,
     ratio_in_words,
     verdict_of,
+    weak_support,
 )
 from lakatos.theories.findings.verdicts.record import (
     EXPLORATORY,
@@ -187,4 +188,28 @@ def test_of_fewer_than_ten_participants_there_is_no_finding(
         f"No finding: {n_units} participants responded, and with fewer than 10 no difference is claimed."
         if is_few
         else ""
+    )
+
+
+@pytest.mark.parametrize(
+    ("left", "others", "words"),
+    [
+        (
+            NOTHING,
+            (NOTHING, LEFT, NOTHING, None),
+            "ratios of 2 of the 3 other theories give no evidence",
+        ),
+        (NOTHING, (NOTHING,), "ratio of the other theory gives no evidence"),
+        (NOTHING, (LEFT, LEFT), ""),
+        (NOTHING, (None,), ""),
+        (LEFT, (NOTHING,), ""),
+        (None, (NOTHING,), ""),
+    ],
+)
+def test_a_ratio_that_other_theories_pass_too_is_weak_support(
+    left: ErrorRatio | None, others: tuple[ErrorRatio | None, ...], words: str
+) -> None:
+    found = weak_support(left, others)
+    assert found == (
+        f"This is weak support: the misfit {words} of a misfit either." if words else ""
     )
