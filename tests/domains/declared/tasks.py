@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 STUDIES = Path(__file__).resolve().parents[3] / "studies"
-EXAMPLES = ("fairness", "dots", "menu", "giving", "sharing")
+EXAMPLES = ("fairness", "dots", "glimpse", "menu", "giving", "sharing")
 WITH_FEEDBACK = ("cards", "keys", "plants")
 
 GIFTS = """
