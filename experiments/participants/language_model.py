@@ -112,7 +112,7 @@ class ModelSession:
     seed: int
     """The seeds of its calls follow from it."""
     persona: str
-    """Empty where the study gives none."""
+    """Persona of the simulated person; empty where the study gives none."""
     missing: tuple[UnansweredTrial, ...]
     n_unread: int
     """Answers to comprehension questions and attention checks that were missing, which count as wrong."""
@@ -247,7 +247,7 @@ class LanguageModelParticipants(NewParticipants):
         return Batch([held[place].answers.to_json() for place in sorted(held)])
 
     def want(self, recruitment: Recruitment, n_participants: int) -> None:
-        """Nothing to do: whoever holds sessions knows how many are wanted."""
+        """Do nothing: the laboratory that holds sessions knows how many are wanted."""
         recruited_in(self._experiments, recruitment)
 
     def close(self, recruitment: Recruitment) -> None:
@@ -510,7 +510,7 @@ def words_in_order(picture: str, labels: Sequence[str]) -> str:
 
 
 _COLUMN: Final = "\ue000"
-"""Begins a column; of the characters for private use, so that no text holds it."""
+"""Mark at the beginning of a column; of the characters for private use, so that no text holds it."""
 
 
 class _DrawingReader(HTMLParser):

@@ -43,7 +43,7 @@ class RunSummary:
     waiting: str
     """Whom it waits for; empty if for nobody."""
     verdict: str
-    """Empty before there is one."""
+    """Verdict; empty before there is one."""
     leader: str
     """Name of the theory that the verdict names; empty before there is one."""
     one_by_one: bool

@@ -44,7 +44,7 @@ class TheoryPredictions:
     evidence: Sequence[ExperimentEvidence]
     """Predictions of each draw for every experiment."""
     records: tuple[Digest, ...] = ()
-    """Its scores on these experiments."""
+    """Scores of the theory on these experiments."""
     n_left_out: int = 0
     """People who are not looked at, since there are so many."""
 

@@ -37,7 +37,7 @@ class SharedRegression:
     step = 1e-4
     """Step of numerical slopes, as a share of the declared range."""
     dampings = (0.1, 1.0, 10.0, 100.0, 1000.0)
-    """Tried in every round, as multiples of the damping that worked last."""
+    """Dampings tried in every round, as multiples of the one that worked last."""
 
     def __init__(
         self, priors: Mapping[str, Prior], trials: Sequence[Trials], predict: Predict

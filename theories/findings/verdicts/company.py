@@ -102,7 +102,7 @@ class CompanyFound:
     learner: LearnerPrediction
     noise: list[UnitScores] | None
     published: Mapping[str, tuple[Theory, list[UnitScores]]]
-    """Those that did not compete, by name in study files."""
+    """Published theories that did not compete, by name in study files."""
     failed: Mapping[str, str]
 
 

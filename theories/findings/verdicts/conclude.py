@@ -98,7 +98,7 @@ class ComparedLeader:
 
     leader: Digest
     comparisons: tuple[RivalComparison, ...]
-    """Those on data that the leader was not made from come first; none where there is no first rival."""
+    """Comparisons of the leader, those on data that it was not made from first; empty where there is no first rival."""
 
     @property
     def strictest(self) -> RivalComparison | None:
