@@ -162,7 +162,7 @@ class LanguageModelParticipants(NewParticipants):
                 seeds of the calls.
             page: How many attention checks there are, attempts at the comprehension check, and the language.
             texts: The study's own sentences by language; see `experiments.participants.web.texts.texts_for`.
-            personas: Whom the model is told to be, person by person in turn; nobody in particular where there is none.
+            personas: Persons that the model is to be, one after another in turn; nobody in particular without one.
 
         Raises:
             SourceError: The texts are not complete, or lack the language.
@@ -267,7 +267,7 @@ async def hold_session(
     Args:
         experiment: What is asked.
         place: Place of the person; with the experiment it decides the order of trials and all seeds.
-        persona: Whom the model is told to be; empty for nobody in particular.
+        persona: Person that the model is to be; empty for nobody in particular.
         ask: Makes the calls, the same answer for the same place whenever it is asked.
         manner: How the model is asked.
 

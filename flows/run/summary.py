@@ -83,7 +83,7 @@ def summary_of(state: RunState, head: tuple[int, str], waiting: str) -> RunSumma
     Args:
         state: State of the run.
         head: Number and hash of the last event that it was computed from.
-        waiting: Whom the run waits for, in words.
+        waiting: People whom the run waits for, in words.
     """
     config = state.campaign.config
     return RunSummary(

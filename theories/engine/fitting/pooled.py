@@ -136,7 +136,7 @@ class SharedRegression:
 
         Args:
             points: ``(n_starts, n_parameters)``; a parameter that a limit holds stays there.
-            gradient: Likewise.
+            gradient: ``(n_starts, n_parameters)`` slopes of the log likelihood.
             information: ``(n_starts, n_parameters, n_parameters)``.
             damping: ``(n_starts, n_dampings)`` multiples of the information's diagonal that are added to it.
         """

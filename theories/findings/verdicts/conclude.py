@@ -152,7 +152,7 @@ def conclude_from(
         truth: Errors against the hidden rule, where there is one.
         folds: Campaigns with other trials sealed.
         comparisons: What further comparisons found, in words.
-        stop: Why the campaign ended.
+        stop: Reason why the campaign ended.
     """
     board = evidence.board()
     leader = board.leader.theory
