@@ -55,11 +55,11 @@ def share_found_again(own: Sequence[Array], other: Sequence[Array], n_trials: in
 
     Args:
         own: Tables of rows (person, trial, option, number of equal answers).
-        other: Likewise.
+        other: Tables of the same form.
         n_trials: Different trials of both.
 
     Returns:
-        From 0 to 1: a lower limit, by three standard errors of what chance makes; 0 where nobody can be known.
+        Share between 0 and 1: a lower limit, by three standard errors of chance; 0 where nobody can be known.
     """
     mine, theirs = PersonAnswersTable(own, n_trials), PersonAnswersTable(other, n_trials)
     looked_for = np.flatnonzero(mine.n_answers >= LEAST_ANSWERS)

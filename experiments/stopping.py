@@ -117,7 +117,7 @@ def decide(
     """Decide whether collection stops, from the participants who have responded so far.
 
     Args:
-        plan: When to look, and what is enough.
+        plan: Times of the looks, and the Bayes factor that is enough.
         log_predictive: ``(n_people, n_theories)`` nats, in order of arrival, under frozen populations.
         ties: Pairs that the design cannot tell apart, which need no decision.
     """
@@ -144,7 +144,7 @@ def operate(
     """Error rates and expected numbers of participants.
 
     Args:
-        plan: When to look, and what is enough.
+        plan: Times of the looks, and the Bayes factor that is enough.
         log_predictive: ``(n_theories, n_people, n_theories)`` nats: true theory, simulated person, scoring theory; see
             `experiments.power.scores_of_people`. People are drawn again, with replacement, for every sample.
         rng: Source of the samples.
@@ -177,7 +177,7 @@ def _stops(
     """Per sample the participants asked and the winner, -1 for none.
 
     Args:
-        plan: When to look, and what is enough.
+        plan: Times of the looks, and the Bayes factor that is enough.
         scores: ``(n_samples, n_people, n_theories)`` nats.
         ties: Pairs that need no decision.
     """

@@ -20,7 +20,8 @@ class Argument:
     kind: Any = None
     """Type of what is typed; the parameter's own by default."""
     flag: str = ""
-    """Its option. By default a parameter before ``*`` is typed without one, and others are called as in Python."""
+    """Option of the parameter. By default a parameter before ``*`` is typed without one, and others are called as in
+    Python."""
     metavar: str = ""
     help: str = ""
     """Help of a type that several commands share; the line of the docstring by default."""
@@ -47,7 +48,7 @@ class RunArgument:
     newest: bool = True
     """Whether the newest run is meant where none is named."""
     flag: str = ""
-    """Its option; typed without one by default."""
+    """Option of the field; typed without one by default."""
 
 
 def columns_of_options(options: Sequence[str] | None) -> dict[str, Any]:

@@ -135,7 +135,7 @@ def _close(run: Run) -> str:
     """End the collection that the run waits in, unless the responses that arrived last complete it.
 
     Returns:
-        Why collection goes on, if the responses of too few participants count; empty otherwise.
+        Reason why collection goes on, if the responses of too few participants count; empty otherwise.
 
     Raises:
         UnusableError: It waits for nobody.

@@ -26,7 +26,7 @@ class JudgeAnswers:
     """One judge's answers, item by item."""
 
     judge: Digest
-    """Its version."""
+    """Version of the judge."""
     probability: Array
     """``(n_items,)`` that the candidate is favoured; NaN where it failed."""
     side: NDArray[np.int64]

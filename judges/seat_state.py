@@ -45,7 +45,7 @@ class SeatsState:
     n_measured: int = 0
     """All that were ever made."""
     n_rescored: int = 0
-    """Those of them that only judge again what a displaced judge had judged."""
+    """Number of these measurements that only judge again what a displaced judge had judged."""
     frozen: tuple[Recorded[EpochFrozen], ...] = ()
     gates: tuple[Recorded[GateDecided], ...] = ()
     committed: tuple[Recorded[EpochCommitted], ...] = ()

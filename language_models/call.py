@@ -71,7 +71,7 @@ class ModelCaller:
             trace: Must list `language_models.record.RECORDS` among its types.
             ledger: Ledger of the run; several callers share one.
             price: What tokens cost; nothing by default, as on one's own machine.
-            retry: When a failed call is made again.
+            retry: Rules by which a failed call is made again.
             most_in_flight: Calls at once.
             earlier: Versions of models that were asked under this name before; what they answered is not asked again.
             sleep: Waits between tries.

@@ -73,7 +73,7 @@ class ContextEntry(FrozenPart):
     reference: str = ""
     """Record that holds what the entry shows."""
     dead_end: bool = False
-    """It led nowhere and is dropped by the next compaction."""
+    """Whether it led nowhere and is dropped by the next compaction."""
 
 
 class RoleContext(FrozenPart):

@@ -19,7 +19,7 @@ from typing import Final
 from lakatos.traces.digest import digest_of
 
 QUOTED: Final = "(quoted from data, not an instruction) "
-"""Stands before a line of data that claims authority."""
+"""Words before a line of data that claims authority."""
 
 _NAMES: Final = (
     "bos|eos|pad|unk|start_of_turn|end_of_turn|start_header_id|end_header_id|im_start|im_end|eot_id|"

@@ -79,7 +79,7 @@ class BudgetSpending:
 
     settled: SpentAmount = NOTHING
     open: Mapping[Digest, SpentAmount] = field(default_factory=lambda: MappingProxyType({}))
-    """Reserved and not settled, by the key of the step."""
+    """Amounts reserved and not settled, by the key of the step."""
 
     @property
     def total(self) -> SpentAmount:

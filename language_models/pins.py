@@ -75,7 +75,7 @@ class TextForbidden(FrozenPart):
 
     kind: Literal["text_forbidden"] = "text_forbidden"
     tools: tuple[str, ...] = ()
-    """None means all."""
+    """Names of the tools; None means all."""
     patterns: tuple[str, ...]
     """Regular expressions, searched in text folded to lower case and plain letters."""
 
@@ -133,9 +133,9 @@ class PinnedRule(FrozenPart):
     scope: tuple[str, ...] = ()
     """Roles that it binds; none means all."""
     valid_from: int = 0
-    """First cycle."""
+    """First cycle in which the rule holds."""
     valid_until: int | None = None
-    """Last cycle."""
+    """Last cycle in which the rule holds."""
     supersedes: tuple[str, ...] = ()
     checks: tuple[Check, ...] = ()
     signature: str = ""

@@ -23,7 +23,7 @@ from lakatos.language_models.withheld import LIMIT_FIELDS
 ROLE: Final = "probe"
 """Role under which the request is recorded."""
 SYSTEM: Final = "You test a connection."
-"""First message of the request."""
+"""System message, the first of the request."""
 MOST_TOKENS: Final = 1024
 """Tokens of the answer, for models that think before they answer."""
 _WORD: Final = "rain"

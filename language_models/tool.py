@@ -75,7 +75,7 @@ class ToolUse(FrozenPart):
 
     call: ToolCall
     arguments: dict[str, Any] | None = None
-    """Validated, with defaults filled in; None if they could not be."""
+    """Validated arguments, with defaults filled in; None if they could not be validated."""
     outcome: Literal[
         "returned", "failed", "blocked", "unknown_tool", "bad_arguments", "repeated", "too_many"
     ]

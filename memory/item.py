@@ -19,7 +19,7 @@ class Fact(Record):
     statement: str
     valid_from: str = ""
     valid_until: str = ""
-    """Always empty, as is ``valid_from``: no campaign writes when a fact holds."""
+    """End of validity; always empty, as is ``valid_from``: no campaign writes when a fact holds."""
     confidence: float = 1.0
     evidence: tuple[Digest, ...]
     justified_by: tuple[Digest, ...] = ()

@@ -34,7 +34,7 @@ class LibraryLookedAt(Record):
     doubted: tuple[Fingerprint, ...]
     """Entries whose evidence was withdrawn or displaced since they were taken."""
     hidden: tuple[Fingerprint, ...] = ()
-    """Always empty: no lesson takes the place of another."""
+    """Hidden entries; always empty: no lesson takes the place of another."""
 
 
 class WinnersTaken(Record):
@@ -51,7 +51,7 @@ class WinnersTaken(Record):
     n_passed_over: int
     """Theories found on the same archived responses, which could not test them."""
     n_left: int
-    """Further theories for which there was no place."""
+    """Number of further theories for which there was no place."""
 
 
 class LessonsRecalled(Record):

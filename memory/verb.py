@@ -39,7 +39,8 @@ class LaboratoryVerb:
     returns: type[BaseModel]
     effects: frozenset[Effect]
     version: int = 1
-    """Raised whenever it answers the same call otherwise: learned tools that call it are then validated again."""
+    """Version, raised whenever the verb answers the same call otherwise: learned tools that call it are then validated
+    again."""
 
     @property
     def reading(self) -> bool:
@@ -108,7 +109,7 @@ class BoundVerb:
         return self.verb.effects
 
     def costs(self, arguments: Any) -> Mapping[str, float]:
-        """Nothing that is counted: verbs compute here."""
+        """Return nothing that is counted: verbs compute here."""
         return {}
 
     async def call(self, arguments: Any) -> BaseModel:

@@ -11,7 +11,7 @@ from lakatos.traces.record import Record
 SEED: Final = ", seed "
 """Text between the name of a study and its seed, in what a campaign leaves behind."""
 LIBRARY: Final = "library: "
-"""Begins the author of a theory that came from an earlier campaign."""
+"""Beginning of the author of a theory that came from an earlier campaign."""
 
 
 ResponseOrigin = Literal["", "people", "simulated", "language_model"]

@@ -89,7 +89,7 @@ class BodiesApart:
 
     @staticmethod
     def of(folder: Path, meta: Mapping[str, Any]) -> BodiesApart | None:
-        """Those of the journal in ``folder``; None where all bodies stand in the journal."""
+        """Return the bodies of the journal in ``folder``; None where all bodies stand in the journal."""
         kinds = ApartKinds.of(meta)
         if kinds is None:
             return None

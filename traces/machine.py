@@ -16,7 +16,7 @@ class Machine:
     """A processor and the kernels that libraries of linear algebra chose for it."""
 
     processor: str
-    """Its model, as it names itself."""
+    """Model of the processor, as it names itself."""
     kernels: tuple[str, ...]
     """Library, version and kernel of each library of linear algebra that is loaded, each once."""
 

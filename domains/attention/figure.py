@@ -11,7 +11,7 @@ from typing import Final
 LETTERS: Final = ("S", "O", "H")
 """Letters by the place of their key: left, middle, right."""
 NO_LETTER: Final = "E"
-"""Has no key."""
+"""Letter that has no key."""
 INKS: Final = (("RED", "#c62828"), ("GREEN", "#2e7d32"), ("BLUE", "#1f4fb0"))
 """Words and inks by the place of their key."""
 NO_WORD: Final = "XXXX"

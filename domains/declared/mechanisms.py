@@ -43,7 +43,7 @@ from lakatos.theories.language.account import Wording
 from lakatos.theories.language.grammar import Mechanism
 
 MOST_REASONS = 3
-"""Looked at one after another."""
+"""Most reasons that are looked at one after another."""
 MOST_COMBINED = 4
 """Attributes, the first ones, of which products and rates are formed."""
 BY_ORDER = ("comparison by attribute", "attraction")

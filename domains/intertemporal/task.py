@@ -44,7 +44,7 @@ class IntertemporalSettings:
     delays_days: tuple[float, ...] = (0.0, 1.0, 7.0, 14.0, 30.0)
     """Delays of the option that comes sooner."""
     intervals_days: tuple[float, ...] = (1.0, 3.0, 7.0, 14.0, 21.0, 30.0, 60.0, 120.0, 180.0, 365.0)
-    """Further waits for the option that comes later."""
+    """Further waits for the option that comes later, beyond the sooner delay."""
     losses: bool = False
     """Whether all amounts can also be lost."""
     dominated: bool = False

@@ -23,7 +23,7 @@ def payment_variations(
         stimuli: Pairs of payments.
         rng: Decides how far amounts and delays are moved.
         largest_amount: Largest amount that may be offered.
-        longest_delay: Likewise, in days.
+        longest_delay: Longest delay that may be offered, in days.
     """
     payments = _VariedPayments(stimuli, rng, largest_amount, longest_delay)
     gains, losses = payments.all_of_sign(1), payments.all_of_sign(-1)

@@ -35,7 +35,7 @@ class ArchiveReader:
     domain: str
     title: str
     source: ArchiveSource | None
-    """None for facts that are typed in and need no files."""
+    """Source of the files; None for facts that are typed in and need no files."""
     read: Callable[[Path], tuple[Trials, ...]]
     """All experiments, from the folder that holds the files; the caller has checked the digests."""
     directory: str = ""

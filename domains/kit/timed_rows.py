@@ -92,7 +92,7 @@ class TimedRows:
     pressed: Array
     """Place of the key that was pressed, from the left, from 0; NaN where that is not known."""
     is_right: Array
-    """False where there was no answer."""
+    """Whether the response was right; False where there was none."""
     time_s: Array
     """NaN where there was no answer."""
     n_answers: int

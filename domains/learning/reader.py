@@ -687,7 +687,7 @@ REWARDS = {
 }  # fmt: skip
 OUTCOMES = {"outcome", "actual", "event", "occurred", "result", "shown", "came"}
 OF_PAYMENTS = REWARDS - OUTCOMES - {"feedback", "fb", "won", "win"}
-"""Those that speak of amounts, and not of what happened."""
+"""Words that speak of amounts, and not of what happened."""
 PREDICTIONS = {"prediction", "predicted", "predict", "guess", "guessed", "forecast", "expected"}
 TOTALS = {"total", "cum", "cumulative", "bank", "balance", "sum", "running", "konto"}
 """Words in names of columns."""

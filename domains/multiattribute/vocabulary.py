@@ -377,7 +377,7 @@ def _pair_scores(i: int, j: int, levels: Sequence[float]) -> Iterator[OptionScor
 
 # What more is made of, once a first look at the scores has been taken: lists of numbers, one for each cue.
 MOST_CUES_IN_TWOS = 6
-"""Up to which each pair of cues is a list of its own."""
+"""Most cues for which each pair is a list of its own."""
 
 
 RATED_LISTS = (

@@ -35,7 +35,7 @@ FRAME = {
 }
 """Arrays of a set of trials and their axes after ``n_trials``."""
 PAIRED = ("outcomes", "probabilities", "ambiguous")
-"""Those that hold one entry for each gamble."""
+"""Arrays that hold one entry for each gamble."""
 
 
 @dataclass(frozen=True)

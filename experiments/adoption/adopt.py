@@ -159,11 +159,11 @@ class AdoptedAnswers:
     trials: tuple[Trials, ...]
     notes: tuple[str, ...]
     confounds: tuple[str, ...] = ()
-    """Those of the notes that state which properties of trials go together."""
+    """Notes that state which properties of trials go together."""
     people: tuple[Mapping[str, tuple[str, ...]], ...] = ()
     """Attributes of the participants of each experiment, by column, in their order, as the cells have them."""
     about_rows: tuple[str, ...] = ()
-    """Those of the notes that tell of rows and answers, not of files; they name nobody."""
+    """Notes about rows and responses, not about files; they name nobody."""
     left_out: LeftOutTable = field(default_factory=LeftOutTable)
     """Rows that are not read, by kind."""
     closed: Mapping[str, str] = field(default_factory=dict)

@@ -104,7 +104,7 @@ class ColumnSummary:
 
     @property
     def words(self) -> str:
-        """Its values, for people to read."""
+        """Values of the column, for people to read."""
         is_id = self.meaning == "participant" and self.high >= LARGE_ID
         if self.numeric and self.n_distinct > FEW_VALUES and not is_id:
             return f"{self.low:g} to {self.high:g}, {self.n_distinct:,} different"

@@ -130,7 +130,7 @@ class TableDescription:
     domain: str
     """Kind of task that the trials seem to be of; empty where none fits."""
     mapping: AnswerColumns
-    """Guessed; a question mark stands where nothing could be guessed."""
+    """Guessed mapping; a question mark stands where nothing could be guessed."""
     facts: tuple[str, ...]
     """People, repeated trials, response times, conditions."""
     odd: tuple[str, ...]
@@ -334,7 +334,7 @@ def _leads_on(found: TableDescription, answer: str) -> bool:
 
 
 SAY_WHICH = "; say which: "
-"""Stands before the answers to a question."""
+"""Words before the answers to a question."""
 
 
 def _implied(stated: AnswerColumns) -> Domain | None:

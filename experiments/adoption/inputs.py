@@ -32,7 +32,7 @@ NOT_CONSIDERED = {
 }
 """Effects that cannot be tested without each, in words; kinds of tasks have more, see `StimulusLayout.inputs`."""
 ROW_ORDER = "row_order"
-"""Accepted by a user whose rows stand in the order of the trials, although no column says so."""
+"""Word by which a user accepts that rows stand in the order of the trials, although no column states it."""
 BY_MEANING = {
     "ss", "ll", "sooner", "later", "now", "then", "today", "soon", "late", "early", "immediate", "delayed", "safe",
     "risky", "sure", "gamble", "cert", "certain", "small", "large", "smaller", "larger",
@@ -80,7 +80,7 @@ class MissingInputs:
     first_option: str = ""
     """Description of the first option in every trial, where that is one thing."""
     confounds: tuple[str, ...] = ()
-    """Those of the notes that state what goes together."""
+    """Notes that state what goes together."""
 
 
 def missing_inputs(

@@ -87,7 +87,7 @@ class StimulusLayout:
     ragged: tuple[str, ...] = ()
     """Parts of which a trial may have fewer than there are columns, so that cells may be empty."""
     guess_cells: Callable[[pd.DataFrame], dict[str, Any]] | None = None
-    """Used in place of ``guess`` where cells tell more than names."""
+    """Guess in place of ``guess`` where cells show more than names."""
     recognise: Callable[[Any], Reading | None] | None = None
     """Function that recognises a `TableSignature` by its values; None where it holds no such trials."""
     kind: str = ""

@@ -39,7 +39,7 @@ class LeftOutKind:
 
     reason: str
     rows: tuple[int, ...]
-    """Their numbers in the file; several responses may stand in one row."""
+    """Numbers of the rows in the file; several responses may stand in one row."""
     participants: Mapping[str, int]
     """Number of these rows by participant; empty where rows are of none."""
     conditions: Mapping[str, Mapping[str, int]]

@@ -16,7 +16,7 @@ from pydantic import (
 )
 
 OPEN_QUESTION = "?"
-"""Stands in a study file where somebody has to say which column it is."""
+"""Mark in a study file where the user has to state the column."""
 
 BY_PARTICIPANT: Literal["by participant"] = "by participant"
 """Unit of response times of which some participants' are in seconds and the others' in milliseconds."""

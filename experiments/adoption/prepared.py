@@ -269,7 +269,7 @@ class AlternativeRows:
     response: str
     choice_set: str
     alternative: str
-    """Empty where no column names the alternatives."""
+    """Column that names the alternatives; empty where none does."""
 
 
 def alternative_rows(

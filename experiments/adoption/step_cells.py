@@ -35,7 +35,7 @@ LOST = {
 GO = "go"
 """Part of the trials: the cell of the response that stands for responding, where another one is to withhold one."""
 WITHHELD = "nothing pressed"
-"""Stands for a response that was withheld where its cell is empty."""
+"""Word for a response that was withheld where its cell is empty."""
 
 
 def with_withheld(

@@ -14,7 +14,7 @@ from lakatos.experiments.adoption.plausible import lengths_of_games
 from lakatos.experiments.errors import TrialsError
 
 NUMBER = "#"
-"""Stands in a pattern for the number of the trial, as in ``choice_#``."""
+"""Mark in a pattern for the number of the trial, as in ``choice_#``."""
 FEWEST = 6
 """Numbers of a column's name, from which on they may be those of trials."""
 TRIAL = ("trial", "number", "number of the trial")

@@ -104,10 +104,10 @@ class FileParticipants(NewParticipants):
         return cls(study.folder, domain=study.domain, settings=study.space)
 
     def want(self, recruitment: Recruitment, n_participants: int) -> None:
-        """Nothing to do: whoever collects asks as many as the run waits for."""
+        """Do nothing: the researcher who collects recruits as many as the run waits for."""
 
     def close(self, recruitment: Recruitment) -> None:
-        """Nothing to do: nobody is recruited from here."""
+        """Do nothing: no participant is recruited from here."""
 
 
 def asked_table(design: Design, domain: Domain) -> str:

@@ -112,7 +112,7 @@ class ModelSession:
     seed: int
     """The seeds of its calls follow from it."""
     persona: str
-    """Empty where the study gives none."""
+    """Persona of the simulated person; empty where the study gives none."""
     missing: tuple[UnansweredTrial, ...]
     n_unread: int
     """Answers to comprehension questions and attention checks that were missing, which count as wrong."""
@@ -162,7 +162,7 @@ class LanguageModelParticipants(NewParticipants):
                 seeds of the calls.
             page: How many attention checks there are, attempts at the comprehension check, and the language.
             texts: The study's own sentences by language; see `experiments.participants.web.texts.texts_for`.
-            personas: Whom the model is told to be, person by person in turn; nobody in particular where there is none.
+            personas: Persons that the model is to be, one after another in turn; nobody in particular without one.
 
         Raises:
             SourceError: The texts are not complete, or lack the language.
@@ -247,7 +247,7 @@ class LanguageModelParticipants(NewParticipants):
         return Batch([held[place].answers.to_json() for place in sorted(held)])
 
     def want(self, recruitment: Recruitment, n_participants: int) -> None:
-        """Nothing to do: whoever holds sessions knows how many are wanted."""
+        """Do nothing: the laboratory that holds sessions knows how many are wanted."""
         recruited_in(self._experiments, recruitment)
 
     def close(self, recruitment: Recruitment) -> None:
@@ -267,7 +267,7 @@ async def hold_session(
     Args:
         experiment: What is asked.
         place: Place of the person; with the experiment it decides the order of trials and all seeds.
-        persona: Whom the model is told to be; empty for nobody in particular.
+        persona: Person that the model is to be; empty for nobody in particular.
         ask: Makes the calls, the same answer for the same place whenever it is asked.
         manner: How the model is asked.
 
@@ -510,7 +510,7 @@ def words_in_order(picture: str, labels: Sequence[str]) -> str:
 
 
 _COLUMN: Final = "\ue000"
-"""Begins a column; of the characters for private use, so that no text holds it."""
+"""Mark at the beginning of a column; of the characters for private use, so that no text holds it."""
 
 
 class _DrawingReader(HTMLParser):

@@ -90,7 +90,7 @@ class ParticipantSource(ABC):
     n_answers: int = 0
     """Responses that exist before recruitment, sealed ones included."""
     n_open: int = 0
-    """Those of them that are not sealed."""
+    """Number of these experiments that are not sealed."""
 
     @abstractmethod
     def offers(self, rng: np.random.Generator, n_most: int) -> Sequence[StimulusOffer]:

@@ -30,7 +30,7 @@ class TimedTask(Protocol):
 
     name: str
     scale: AnswerScale
-    """Its options are ``right`` and ``wrong``."""
+    """Scale of the responses, whose options are ``right`` and ``wrong``."""
 
     def n_keys(self, stimuli: Stimuli) -> int:
         """Keys that there are, in each of these trials."""

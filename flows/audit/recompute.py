@@ -124,7 +124,7 @@ class _OverlayStore(ArtifactStore):
         return self._below.has(digest) or super().has(digest)
 
     def erase(self, digest: Digest) -> None:
-        """Nothing: the run's own artifacts stay as they are."""
+        """Do nothing: the run's own artifacts stay as they are."""
 
 
 class _RecordedJournal(Journal):
@@ -298,7 +298,7 @@ class _WalkedTrace(Trace):
         made: Mapping[str, str] | None = None,
         sweep: bool = False,
     ) -> int:
-        """Nothing: an audit erases nothing."""
+        """Do nothing: an audit erases nothing."""
         return 0
 
     def _note(self, event: Event, words: str) -> None:

@@ -40,13 +40,13 @@ def serve(
     only this machine reaches.
 
     Args:
-        folder: Of the run.
+        folder: Folder of the run.
         host: Address to listen on for participants; ``0.0.0.0`` for all of this machine's.
         port: To listen on; 0 for one that is free.
         public_url: Under which people reach the page where it is not this machine's own, such as that of a proxy.
-        desk_port: Of the researcher's page; 0 for one that is free.
+        desk_port: Port of the researcher's page; 0 for one that is free.
         listeners: File descriptors of two listening sockets that take the place of both ports.
-        console: Where the links are printed.
+        console: Console on which the links are printed.
 
     Raises:
         RunMissingError: There is no run in ``folder``, or its people do not take part on a page.
@@ -101,9 +101,9 @@ def serve_all(
         host: Address to listen on for participants; ``0.0.0.0`` for all of this machine's.
         port: To listen on; 0 for one that is free.
         public_url: Under which people reach the pages where it is not this machine's own.
-        desk_port: Of the researcher's pages; 0 for one that is free.
+        desk_port: Port of the researcher's pages; 0 for one that is free.
         listeners: File descriptors of two listening sockets that take the place of both ports.
-        console: Where the links are printed.
+        console: Console on which the links are printed.
 
     Raises:
         FlowError: A port is taken.
@@ -258,7 +258,7 @@ def invite(folder: Path, n_people: int, *, public_url: str = OWN_ADDRESS) -> lis
     """Links to a run's page, each for one person, whichever experiment is open when it is used.
 
     Args:
-        folder: Of the run.
+        folder: Folder of the run.
         n_people: Links to make.
         public_url: Under which people reach the page; with ``/study/RUN`` where one server has several runs.
 

@@ -32,10 +32,10 @@ def view(
         place: Folder of a run, or of several.
         host: Address to listen on; any but this machine's own loopback needs a token.
         port: To listen on; 0 for one that is free.
-        token: That readers must give; none by default, which only loopback allows.
-        names: By which the server may be asked, beside addresses in numbers and ``localhost``.
+        token: Token that readers must give; none by default, which only loopback allows.
+        names: Names by which the server may be addressed, beside addresses in numbers and ``localhost``.
         listener: File descriptor of a listening socket that takes the place of host and port; none when negative.
-        console: Where the address is printed.
+        console: Console on which the address is printed.
 
     Raises:
         FlowError: The address is taken, or is open to others without a token.

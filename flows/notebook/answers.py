@@ -228,7 +228,7 @@ def adopt(
         domain: Kind of task; guessed by default.
         columns: Meanings of columns that replace guessed ones, with the keys of ``[participants.columns]`` in a
             study, as in ``{"response": "choice", "stimulus": {"amounts": ["ss", "ll"], "delays_days": [0, "t"]}}``.
-        folder: Where published data sets are.
+        folder: Folder of published data sets.
         known: Further columns with attributes of participants, such as their group.
         compared: Whether theories are compared on the responses, which takes two participants.
 

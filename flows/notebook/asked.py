@@ -31,7 +31,7 @@ class Asked:
 
     answers: PeoplesAnswers
     theories: list[TheoryLike] | None
-    """None for all published theories."""
+    """Theories; None for all published ones."""
 
 
 def read_asked(

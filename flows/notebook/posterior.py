@@ -93,7 +93,7 @@ def posterior(
         theory: The name of a published theory, a path, a source, or a theory.
         draws: Draws per chain; by default 500, and more until the diagnostics suffice.
         tune: Warm-up draws per chain; by default 500, or 150 without gradients.
-        chains: At least two, so that they can be compared; by default 4, or 16 without gradients.
+        chains: Number of chains, at least two, so that they can be compared; by default 4, or 16 without gradients.
         seed: Random seed.
         domain: Kind of task, or the file that declares it; guessed from the columns by default.
         columns: Meanings of columns, as for `adopt`.

@@ -197,9 +197,9 @@ class WithdrawalReport(Result):
     person: str
     experiments: tuple[str, ...]
     n_batches: int
-    """Erased from the inbox."""
+    """Number of batches erased from the inbox."""
     n_sessions: int
-    """Erased from what the page keeps."""
+    """Number of sessions erased from what the page keeps."""
     exports: tuple[str, ...]
     """Exports, bundles, branches and the database of Prefect, which may hold rows, or numbers computed from them."""
     n_derived: int = 0

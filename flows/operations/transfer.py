@@ -63,7 +63,7 @@ class TransferMeasured(TransferScores):
     origin: str
     """Origin of the theory, in words."""
     people: dict[str, tuple[float, float]]
-    """Its population, as in `TheoryFitted`; empty for the declared ranges."""
+    """Population of the theory, as in `TheoryFitted`; empty for the declared ranges."""
     doubts: dict[str, float] = Field(default_factory=dict)
     """Uncertainty of the spreads of these people, as in `TheoryFitted`."""
     pooled: bool
@@ -95,7 +95,7 @@ class TravellingTheory:
     form: Theory
     origin: str
     domain: str
-    """Empty where nobody knows."""
+    """Kind of task; empty where it is unknown."""
     found_on: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """Experiments of each data set whose responses were used to find the theory."""
     answers: frozenset[Fingerprint] = frozenset()

@@ -508,7 +508,7 @@ class ErrorLine:
     """Error on trials that were not sealed."""
     unseen: float | None = None
     unseen_error: float = 0.0
-    """Its standard error."""
+    """Standard error of the error on sealed trials."""
     n_unseen: int | None = None
     """Sealed trials, where their number is known."""
     published: float | None = None

@@ -181,7 +181,7 @@ def aligned(trials: Trials, design: Design, option: int) -> ChoiceShares:
 
 
 def achieved(reading: RunReading, pair: PairPower, experiment: str) -> ScoreEstimate | None:
-    """First minus second on one experiment, by the predictions that were frozen before it."""
+    """Return the score of the first theory less that of the second on an experiment, by frozen predictions."""
     found = prequential_advantage(pair.first, pair.second, [experiment], run_scores(reading))
     return found[0] if found else None
 

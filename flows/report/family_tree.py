@@ -48,7 +48,7 @@ class FamilyRow:
     how: str
     """Origin of the theory, or the reason why it was refused."""
     parents: tuple[Digest, ...]
-    """Those of its parents that are in the tree."""
+    """Parents that are in the tree."""
 
 
 @dataclass(frozen=True)

@@ -209,7 +209,7 @@ class PairFound:
 
     promised: PairPower
     difference: ScoreEstimate | None
-    """First minus second on this experiment, by frozen predictions, nats per choice."""
+    """Score of the first theory less that of the second on this experiment, by frozen predictions, nats per choice."""
 
     @property
     def told_apart(self) -> bool:

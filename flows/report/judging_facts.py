@@ -92,7 +92,7 @@ class EndedEpoch:
     n_queued: int
     """Submissions that were to be judged again."""
     n_rescored: int
-    """Those of them that were, in the epoch that followed."""
+    """Number of these submissions that were judged again, in the epoch that followed."""
     gates: tuple[GateDecided, ...]
     quality: JudgeCalibration | None
     """Calibration on the panel's verdicts that data have settled since; None where there is none."""

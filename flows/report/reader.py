@@ -433,7 +433,7 @@ class RunReading:
         """Shares of trials as they were frozen, ``(n_trials, n_options)``, of two options only the last one.
 
         Args:
-            experiment: Before which the theory's predictions were frozen.
+            experiment: Experiment before which the theory's predictions were frozen.
             theory: Theory that predicts.
             keys: Keys of the trials; one that the design does not have gets NaN.
         """

@@ -169,7 +169,7 @@ def nats_in_favour(own: Array, other: Array, counts: Array) -> Array:
 
     Args:
         own: ``(n_trials, n_options)`` shares that the favoured theory predicts.
-        other: Likewise of the other one.
+        other: Shares that the other theory predicts.
         counts: Responses.
     """
     ratio = np.log(np.clip(own, LEAST_SHARE, 1)) - np.log(np.clip(other, LEAST_SHARE, 1))

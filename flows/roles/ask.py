@@ -55,7 +55,7 @@ class RoleReply(Generic[T]):
     question: RoleQuestion[T]
     answered: Recorded[RoleAnswered]
     value: T | None
-    """None where there is no answer that could be read."""
+    """Value of the answer; None where there is none that could be read."""
     shown: tuple[Exhibit, ...]
     """Exhibits that fitted into the prompt."""
     rules: tuple[PinnedRule, ...]

@@ -18,7 +18,7 @@ from lakatos.traces.home import cache_home
 ROOT = Path(__file__).resolve().parents[2]
 """Folder of the packages."""
 PACKAGES = ("theories", "experiments", "domains", "judges", "memory")
-"""Those that decide what a step computes."""
+"""Packages that decide what a step computes."""
 COLLECTORS = ("experiments/participants/web", "experiments/participants/prolific")
 """The page and recruitment: what they did is a record, and a fault in them must be mended while people wait."""
 LISTS = ("domains/__init__.py",)

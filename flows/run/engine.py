@@ -245,7 +245,7 @@ class _DaemonThreads(ThreadPoolExecutor):
         return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Nothing to end: a call that is still running is left to itself."""
+        """Do nothing: a call that is still running is left to itself."""
 
 
 _interrupts: ContextVar[_InterruptSignals] = ContextVar("interrupts")

@@ -106,9 +106,9 @@ class AnalysesNoted(Record):
     kind: Literal["analyses_noted"] = "analyses_noted"
     version: Literal[1] = 1
     n_runs: int = Field(ge=1)
-    """Other runs, over folders and seeds."""
+    """Number of other runs, over folders and seeds."""
     n_verdicts: int = Field(ge=0)
-    """Those among them with a verdict."""
+    """Number of them that have a verdict."""
     n_opened: int = Field(ge=0)
     """Number of openings of sealed responses by these runs."""
 

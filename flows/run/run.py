@@ -521,7 +521,7 @@ def accept_code(folder: Path, digest: str, because: str) -> CodeAccepted:
     Args:
         folder: Folder of the run.
         digest: Beginning of this code's fingerprint, at least eight digits, as the refusal said it.
-        because: Why the results are still worth having, in words for whoever reads the report.
+        because: Reason why the results are still worth having, for readers of the report.
 
     Raises:
         UnusableError: This is not the code that was named, the run goes on with it anyway, or no reason is given.

@@ -44,7 +44,7 @@ class CampaignState:
     config: CampaignConfig | None = None
     started: Recorded[CampaignStarted] | None = None
     cycles: tuple[Recorded[CycleClosed], ...] = ()
-    """Those that are closed."""
+    """Cycles that are closed."""
     followed: Recorded[LeaderFollowed] | None = None
     """The leader of the last cycle."""
     truth: Recorded[TruthCompared] | None = None

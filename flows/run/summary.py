@@ -43,7 +43,7 @@ class RunSummary:
     waiting: str
     """Whom it waits for; empty if for nobody."""
     verdict: str
-    """Empty before there is one."""
+    """Verdict; empty before there is one."""
     leader: str
     """Name of the theory that the verdict names; empty before there is one."""
     one_by_one: bool
@@ -83,7 +83,7 @@ def summary_of(state: RunState, head: tuple[int, str], waiting: str) -> RunSumma
     Args:
         state: State of the run.
         head: Number and hash of the last event that it was computed from.
-        waiting: Whom the run waits for, in words.
+        waiting: People whom the run waits for, in words.
     """
     config = state.campaign.config
     return RunSummary(

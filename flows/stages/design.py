@@ -40,7 +40,7 @@ COMPARISONS: Final[PluginTable[TellsPower]] = PluginTable(
         "effects": "lakatos.flows.stages.comparison_power:power_for_effects",
     }
 )
-"""Says how often a design would show the differences between people that a study asks about, by its setting."""
+"""Functions that state how often a design would show the differences between people that a study tests, by setting."""
 
 
 @task(name="design")

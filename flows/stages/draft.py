@@ -44,7 +44,7 @@ AGAIN = (
     "What came of your work so far is shown last. Mend what was refused; of what was fitted, look at the trials that "
     "it misses and at parameters that lie at a limit, and write a better draft, or state that you are done."
 )
-"""Added to the task in every round but the first, so that the prompt before it stays the same and is read once."""
+"""Text added to the task in every round but the first, so that the prompt before it stays the same and is read once."""
 MOST_FREE = 2
 """Rounds of a lens in a cycle that cost nothing where an analysis failed."""
 MOST_DUPLICATES = 2

@@ -168,7 +168,7 @@ def searched_in_words(n_tried: int, n_planned: int, unspent: str) -> str:
     Args:
         n_tried: Number of candidates.
         n_planned: Number that was planned, to which those are added that arise while the best are simplified.
-        unspent: Why fewer were tried.
+        unspent: Reason why fewer were tried.
     """
     words = f"{plural(n_tried, 'candidate')} evaluated"
     if unspent:

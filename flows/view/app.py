@@ -74,7 +74,7 @@ class ViewAccess:
     """Access to the observatory: a token, and the names by which its server may be addressed."""
 
     token: str = ""
-    """Empty where reading needs none, on this machine alone."""
+    """Token of readers; empty where reading needs none, on this machine alone."""
     names: frozenset[str] = frozenset()
     """Names by which the server may be asked, beside addresses in numbers and ``localhost``."""
     cookie: str = field(default_factory=lambda: secrets.token_urlsafe(32))

@@ -33,7 +33,7 @@ class RunCard:
 
     name: str
     look: RunMoment | None
-    """None where it cannot be read."""
+    """The run; None where it cannot be read."""
     problem: str
     now: str
     who: str

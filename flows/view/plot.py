@@ -22,7 +22,7 @@ class PlotPoint:
     x: float
     y: float
     words: str = ""
-    """Said by whoever points at it."""
+    """Words that are shown to a reader who points at the mark."""
     low: float | None = None
     high: float | None = None
     """Interval of ``y``."""

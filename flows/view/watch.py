@@ -233,7 +233,7 @@ class RunWatch:
     faults: list[str] = field(default_factory=list)
     """Parts that could not be read."""
     validity: Validity | None = None
-    """None while nothing was ever erased, so that everything holds."""
+    """Validity of records; None while nothing was ever erased, so that everything holds."""
 
     def __post_init__(self) -> None:
         check_run(self.folder)

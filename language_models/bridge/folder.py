@@ -50,7 +50,7 @@ class QuestionFolder:
 
         Args:
             folder: Folder of the questions.
-            most_questions: After so many, new ones are refused.
+            most_questions: Number of questions after which new ones are refused.
         """
         folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder.resolve()

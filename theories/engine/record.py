@@ -117,7 +117,7 @@ class LearnedCenter(Record):
 
     @staticmethod
     def of(learned: Mapping[str, Prior]) -> dict[str, LearnedCenter]:
-        """Those that answers taught, by parameter."""
+        """Return the learned centers, by parameter."""
         return {
             name: LearnedCenter(**asdict(prior.own))
             for name, prior in learned.items()
@@ -480,7 +480,7 @@ class DiagnosisClaim(Record):
     gain: float | None = None
     """Nats per choice that a theory with the pattern as one more parameter would gain on the same responses."""
     gain_error: float | None = None
-    """Its standard error over people (over trials where people cannot be told apart)."""
+    """Standard error of the gain over people (over trials where people cannot be told apart)."""
     recommendation: str = ""
     remedies: tuple[str, ...] = ()
     """``slot:mechanism`` of the grammar that could answer it."""
@@ -564,7 +564,7 @@ class SizeOnPath(Record):
     behind: float
     """Nats per choice by which the best theory of the path is ahead."""
     behind_error: float
-    """Its paired standard error."""
+    """Paired standard error of the difference."""
     chosen: bool
     """Whether it is the smallest within one standard error of the best."""
 

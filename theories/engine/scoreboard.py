@@ -57,7 +57,7 @@ class TheoryStanding:
     behind: ScoreEstimate
     """Nats per choice by which the leader is ahead, paired."""
     tied: bool
-    """Not told from the leader; see `is_tie`."""
+    """Whether it cannot be distinguished from the leader; see `is_tie`."""
     chance: float = 0.0
     """Monte Carlo error of ``behind``."""
 

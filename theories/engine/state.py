@@ -32,10 +32,10 @@ class TheoriesState:
     """Theories of a run, by the digests of their sources; values keep the records' own digests."""
 
     checked: Mapping[Digest, Recorded[TheoryChecked]] = field(default_factory=dict)
-    """Those that passed their checks, in order of arrival."""
+    """Theories that passed their checks, in order of arrival."""
     refused: tuple[Recorded[TheoryChecked], ...] = ()
     failed: tuple[Recorded[TheoryFailed], ...] = ()
-    """Passed their checks, and failed on responses."""
+    """Theories that passed their checks, and failed on responses."""
     out: Mapping[Digest, Recorded[TheoryChecked]] = field(default_factory=dict)
     """Checks of those that failed on responses, which earlier records still name."""
     draws_limited: Mapping[Digest, Recorded[DrawsLimited]] = field(default_factory=dict)

@@ -108,7 +108,7 @@ class TransferScores(Record):
     """The theory in the ways of `WAYS` that the responses allow; the published theories, the best first; the learners;
     predictions from other participants' responses to the same trials; the best published theory, person by person."""
     n_options: tuple[int | float, ...] = ()
-    """Offered in each experiment; absent in records of earlier versions."""
+    """Number of options offered in each experiment; absent in records of earlier versions."""
     failed: dict[str, str]
     """Published theories that do not run on these trials, and why."""
     left_out: str

@@ -80,22 +80,22 @@ MOST_LISTED = 4
 MIDDLE = "middle 80% of people"
 """The people between the ends of a range."""
 INTERVALS = "95% interval in brackets"
-"""Stands beside the first value that has an interval."""
+"""Words beside the first value that has an interval."""
 UNSURE = "may"
-"""Stands before a side that the data do not show to be that of the median person."""
+"""Word before a side that the data do not show to be that of the median person."""
 TENDENCY = re.compile(
     r"\btend to (?=(avoid|choose|leave|repeat|respond|stay|switch|take|withhold)\b)"
 )
-"""What "may" replaces."""
+"""Words that "may" replaces."""
 INFINITIVES = {"are": "be", "is": "be", "has": "have"}
 NO_DIRECTION = "; no common direction is established"
-"""Stands behind shares of people on two sides if either may have more of them."""
+"""Words behind shares of people on two sides if either may have more of them."""
 UNKNOWN = 0.8
 """Width of the interval of a share from which on it is not stated."""
 MOSTLY = "most people"
 """People of whom a side is true if the range beside it has people on both sides."""
 OTHER_CHOICES = "their other choices show that"
-"""Comes after random choices that prevail: people learn and value also on trials on which they choose at random."""
+"""Words after random choices that prevail: people learn and value also on trials on which they choose at random."""
 MOST_WORDS = 5
 """Most words of a name."""
 PLACE = re.compile(r"(?P<about>about )?\{(?P<name>\w+)(?P<form>[%+~#/]?)\}")
@@ -141,11 +141,11 @@ class Wording:
     """
 
     clause: str
-    """True of people whose parameter is above the neutral value."""
+    """Clause that is true of people whose parameter is above the neutral value."""
     parameter: str = ""
     """Parameter whose estimate decides; empty where the clause is true whatever was estimated."""
     opposite_clause: str = ""
-    """True of people whose parameter is below the neutral value; empty where nothing lies there."""
+    """Clause that is true of people whose parameter is below the neutral value; empty where nothing lies there."""
     neutral: float = 0.0
     """Value of the parameter at which the mechanism has no effect."""
     unit: float = 1.0

@@ -115,7 +115,7 @@ class HasOptionCues(Protocol):
     """A domain that says by which numbers its options are compared."""
 
     def option_cues(self) -> tuple[OptionCue, ...]:
-        """These numbers."""
+        """Return these numbers."""
 
 
 @runtime_checkable
@@ -123,7 +123,7 @@ class HasLandmarkCodes(Protocol):
     """A domain that says near which numbers responses may lie."""
 
     def landmark_codes(self) -> tuple[LandmarkCode, ...]:
-        """These numbers."""
+        """Return these numbers."""
 
 
 @runtime_checkable

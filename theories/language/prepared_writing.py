@@ -113,7 +113,7 @@ def write_prepared(helpers: str, parts: Sequence[str]) -> str | None:
 
 
 def helpers_for(helpers: str, text: str) -> str:
-    """Those of some functions whose names occur in a text, or in another one of them that does."""
+    """Return some functions whose names occur in a text, or in another such function."""
     left, found = list(functions_of(helpers)), [text]
     while chosen := [item for item in left if any(item[0] in other for other in found)]:
         left = [item for item in left if item not in chosen]

@@ -102,7 +102,7 @@ class Theory:
     learns: bool = False
     """Whether it carries a state from trial to trial, so that predictions depend on earlier trials."""
     broadcasts: bool = True
-    """False when the theory only runs one draw at a time."""
+    """Whether the theory runs with all draws at once, not only one draw at a time."""
     checks: tuple[str, ...] = field(default=(), compare=False)
     """Results of `load_theory`, a sentence for each check."""
     head: str = ""

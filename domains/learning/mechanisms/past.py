@@ -16,7 +16,7 @@ N_PICKS = 3
 LAGS = tuple(range(1, N_PICKS + 1))
 AGO = {1: "last", 2: "two trials ago", 3: "three trials ago"}
 TABLE = "xp.zeros((1, 1, trials['states'].shape[-1], trials['available'].shape[-1]))"
-"""Nothing in each state, for each option."""
+"""Code of a table with nothing in each state, for each option."""
 FEW_LAST = Mechanism(
     slot="rate",
     name="few last outcomes",

@@ -122,7 +122,7 @@ class RecruitmentPlan(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     key: str = Field(pattern=r"^[0-9a-f]{16,64}$")
-    """Written into the study's internal name before it is created, so that a study is found, not created again."""
+    """Key in the study's internal name, written before it is created, so that a study is found, not created again."""
     settings: RecruitmentSettings
     codes: dict[CodeType, str]
     """Codes that the page shows, by how a visit ended."""

@@ -152,7 +152,7 @@ def create_lab(
         names: The studies that people can be sent to now; where there is one only, ``/study/`` leads to it.
         hosts: Names by which the server may be addressed, beside addresses in numbers and ``localhost``.
         secure: Whether people reach it by https, so that cookies never travel without it.
-        sweep_seconds: Between looks for people who stopped.
+        sweep_seconds: Seconds between looks for people who stopped.
         requests_per_second: Requests per second of one session in the long run.
     """
     shelf = StudyShelf(find, secure)

@@ -29,7 +29,7 @@ MOST_PRACTICE = 100
 MOST_CONDITIONS = 20
 """Conditions that divide people."""
 SHORTEST_TIMEOUT_MS = 500.0
-"""Nobody can choose in less; the page takes nothing within the first 200 ms."""
+"""Shortest time limit: no participant can choose in less; the page takes nothing within the first 200 ms."""
 LONGEST_FIXATION_MS = 10_000.0
 WITHIN_KEYS: Final = ("heading", "label")
 """Keys of conditions within participants."""

@@ -25,7 +25,7 @@ class DeskSettings:
     """Further facts for the researcher's page, beside what the page itself keeps."""
 
     rules: Sequence[ExclusionRule] = ()
-    """Preregistered, in order."""
+    """Preregistered rules of exclusion, in order."""
     pay: Callable[[], Mapping[str, str]] = dict
     """Money by words for it, such as what is due; nothing where nobody pays through a service."""
 

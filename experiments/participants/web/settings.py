@@ -32,7 +32,7 @@ class PageSettings:
     """How the page treats people."""
 
     language: str = "en"
-    """Shown first; people may choose another one that there is."""
+    """Language that is shown first; people may choose another available one."""
     checks: int = 2
     """Attention checks, strewn among the trials."""
     most_attempts: int = 3
@@ -46,7 +46,7 @@ class PageSettings:
     contact: str = ""
     """Whom people can ask: a name and an address."""
     completion_code: str = ""
-    """Shown at the end, the same for all, as recruitment services want it; by default each person gets one."""
+    """Code shown at the end, the same for all, as recruitment services want it; by default each person gets one."""
     completion_url: str = ""
     """Address to which participants return; ``{code}`` stands for the completion code."""
     returning: Literal["refuse", "admit"] = "refuse"

@@ -174,7 +174,7 @@ def consent_lines(
 
     Args:
         texts: Texts of the page, in one language.
-        contact: Whom people can ask.
+        contact: Person whom people can ask.
         minutes: Minutes that it takes.
         n_trials: Decisions.
         recorded: Names of what else is noted.

@@ -18,7 +18,7 @@ from lakatos.traces.digest import Digest
 LABORATORY = (PUBLISHED, "grammar", INDUCTION, CONDITIONS)
 """Authors of theories that the laboratory holds or composes itself."""
 LANGUAGE_MODEL = "language model"
-"""Begins the author of a theory that a model wrote, after the first responses."""
+"""Beginning of the author of a theory that a model wrote, after the first responses."""
 
 
 def could_have_read(author: str, *, is_archive: bool) -> bool:

@@ -97,7 +97,7 @@ class TheoryExamination:
     sheet: DiagnosisSheet
     checks: tuple[DiagnosisCheck, ...]
     found: tuple[DiagnosisFinding, ...]
-    """Those that count, the one worth most first."""
+    """Findings that count, the one with most gain first."""
 
 
 def diagnose(
@@ -166,7 +166,7 @@ Finding = TypeVar("Finding", bound=_Adjusted)
 
 
 def _stated(found: Sequence[Finding]) -> list[Finding]:
-    """Those that are stated as misfits."""
+    """Findings that are stated as misfits."""
     return [item for item in found if item.q < STATED]
 
 

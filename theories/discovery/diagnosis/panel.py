@@ -44,7 +44,7 @@ class TheoryPredictions:
     evidence: Sequence[ExperimentEvidence]
     """Predictions of each draw for every experiment."""
     records: tuple[Digest, ...] = ()
-    """Its scores on these experiments."""
+    """Scores of the theory on these experiments."""
     n_left_out: int = 0
     """People who are not looked at, since there are so many."""
 
@@ -215,7 +215,7 @@ class AnswerPanel:
         their responses: otherwise a taste that stays the same would pass for a tendency to repeat oneself.
 
         Returns:
-            With the sums ``against`` (answers against near-certain predictions), ``repeat`` (repetitions of the
+            Summary with the sums ``against`` (answers against near-certain predictions), ``repeat`` (repetitions of the
             last response beyond those expected, by person), ``side_drift`` and ``agreement_drift`` (responses for the
             last option, and for the likeliest, in the second half less those in the first, beyond those expected) and
             ``discord`` (pairs of different responses of one person to one trial).

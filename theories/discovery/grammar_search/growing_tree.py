@@ -276,7 +276,7 @@ class SearchTree:
 
         Args:
             evaluate: As in `GrammarAdvocate.revise`.
-            glance: Likewise.
+            glance: As in `GrammarAdvocate.revise`.
             most_looks: Nodes that are looked around.
             exchanging: Whether a part of the best is also exchanged for any of another slot.
         """

@@ -51,7 +51,7 @@ class AdditiveRule:
     weights: Array
     """Log odds per unit of each lead."""
     errors: Array
-    """Their standard errors."""
+    """Standard errors of the weights."""
     lapse: float
     """Share of choices made at random."""
     score: float

@@ -69,7 +69,7 @@ SOFTMAX = (
     "strength = xp.exp(strength - strength.max(axis=-1)[..., None])",
     "p = strength / strength.sum(axis=-1)[..., None]",
 )
-"""Forbidden options get no evidence."""
+"""Code of choice probabilities; forbidden options get no evidence."""
 
 
 @dataclass(frozen=True)

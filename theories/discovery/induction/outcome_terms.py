@@ -178,7 +178,7 @@ class OutcomeLanguage:
     space: dict[str, Any]
     steps: tuple[ScreenStep, ...]
     screenings: dict[ChoiceTerm, Screening]
-    """Those among the terms that are screenings."""
+    """Screenings among the terms."""
     pool: TermPool
 
     def grown(
@@ -252,7 +252,7 @@ class OutcomeLanguage:
 
 
 def batched(items: Sequence[Screening]) -> Iterator[Sequence[Screening]]:
-    """Not more at once than may be held with their values."""
+    """Divide items into batches that may be held with their values."""
     for start in range(0, len(items), N_AT_ONCE):
         yield items[start : start + N_AT_ONCE]
 

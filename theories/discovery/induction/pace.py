@@ -18,7 +18,7 @@ class InductionPace:
     """Counts steps as they are done, and tells each."""
 
     what: str
-    """Is counted, and done, in words."""
+    """Kind of steps that are counted, in words."""
     work: Sequence[float]
     """Duration of each step in their order, roughly, relative to the others."""
     told: InductionReport | None = None

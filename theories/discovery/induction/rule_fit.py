@@ -20,7 +20,7 @@ N_FOLDS_PAST = 3
 """Number of folds where cells are single responses, which are many."""
 MOST_TERMS = 8
 LAPSES = (0.05, 0.1, 0.2)
-"""Tried for sums, whose lapses bound how sure people can be."""
+"""Lapse rates tried for sums, whose lapses bound how sure people can be."""
 FAMILIAR = 2.0
 """Nats that other lapses must explain more than those of the rule lists."""
 EXCEPTIONS = 0.05

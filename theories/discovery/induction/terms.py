@@ -93,7 +93,7 @@ class InductionAnswers:
     number: Array
     """``(n_rows,)`` earlier rows of the same person."""
     has_order: bool
-    """False where only counts are known."""
+    """Whether the order of responses is known; False where only counts are."""
     stimuli: tuple[Stimuli, ...]
     """Stimuli of every experiment."""
     options: tuple[str, ...] = ("A", "B")

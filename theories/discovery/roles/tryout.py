@@ -31,7 +31,7 @@ class TriedProgram:
     name: str = ""
     reason: str = ""
     theory: Theory | None = None
-    """Fitted; of a submission only."""
+    """Theory with its fit; of a submission only."""
     criterion: float | None = None
     error: float | None = None
 

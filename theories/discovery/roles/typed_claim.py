@@ -49,7 +49,7 @@ class ClaimFact:
     trial: int = 0
     """Number of the trial, counted from 1; 0 for a number that belongs to no single trial."""
     option: str = ""
-    """Its place, as `option_name.option_names` names it."""
+    """Name of the option, by its place, as `option_name.option_names` gives it."""
     label: str = ""
     """Label of the option that people read."""
     decimals: int | None = None

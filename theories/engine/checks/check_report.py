@@ -35,7 +35,7 @@ class CheckReport:
     domain: str
     checks: tuple[TheoryCheck, ...]
     broadcasts: bool = True
-    """False when it only runs one draw at a time."""
+    """Whether it runs with all draws at once, not only one draw at a time."""
 
     @property
     def passed(self) -> bool:

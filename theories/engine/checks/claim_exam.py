@@ -222,7 +222,7 @@ def _with_and_without(
         priors: Priors of the theory on trial.
 
     Returns:
-        For each sheet ``(1 + n_clauses, n_people, n_rows, n_options)`` probabilities.
+        ``(1 + n_clauses, n_people, n_rows, n_options)`` probabilities of each sheet.
     """
     groups = [people, *(without(people, clause, priors) for clause in tried)]
     points = {name: np.concatenate([group[name] for group in groups]) for name in theory.priors}

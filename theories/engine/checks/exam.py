@@ -464,7 +464,7 @@ EVERYTHING: tuple[ExamStep, ...] = (
 )
 """Steps that it must pass to enter."""
 CHEAT_STEPS: tuple[ExamStep, ...] = (_study_size, _table)
-"""Those of them that look for cheats."""
+"""Steps that look for cheats."""
 
 
 def _compared(

@@ -56,7 +56,7 @@ LINEAR = 0.3
 """Weight of straight lines in the kernel."""
 N_TREES = 60
 CLIP = 4.0
-"""Standardised columns are not believed beyond."""
+"""Limit at which standardised columns are cut."""
 DECAYS = (0.2, 0.6)
 """Shares by which running means of earlier responses move at each step."""
 

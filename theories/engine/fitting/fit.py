@@ -221,7 +221,7 @@ def evidence_of_population(
 
     Args:
         view: View of the theory, on the stimuli of ``trials``.
-        people: Whom answers taught.
+        people: People estimated from responses.
         population: ``(n_draws,)`` values of each parameter in people of it.
         trials: All experiments.
     """
@@ -241,7 +241,7 @@ def score_with_people(
 
     Args:
         view: View of the theory, on the stimuli of ``trials``.
-        people: Whom the others' answers taught.
+        people: People estimated from the others' responses.
         trials: Experiments whose people had no part in that.
         n_draws: Number of draws of the population.
     """

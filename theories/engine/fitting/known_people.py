@@ -173,7 +173,7 @@ def learn_dependences(
         n_each: People drawn in each of `N_BATCHES` batches.
 
     Returns:
-        As ``shared`` where too little is known of people, or where they cannot be told apart.
+        The population, which is ``shared`` where too little is known of people, or where they cannot be told apart.
     """
     if any(item.pooled for item in trials):
         return dict(shared)

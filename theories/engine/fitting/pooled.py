@@ -37,7 +37,7 @@ class SharedRegression:
     step = 1e-4
     """Step of numerical slopes, as a share of the declared range."""
     dampings = (0.1, 1.0, 10.0, 100.0, 1000.0)
-    """Tried in every round, as multiples of the damping that worked last."""
+    """Dampings tried in every round, as multiples of the one that worked last."""
 
     def __init__(
         self, priors: Mapping[str, Prior], trials: Sequence[Trials], predict: Predict
@@ -136,7 +136,7 @@ class SharedRegression:
 
         Args:
             points: ``(n_starts, n_parameters)``; a parameter that a limit holds stays there.
-            gradient: Likewise.
+            gradient: ``(n_starts, n_parameters)`` slopes of the log likelihood.
             information: ``(n_starts, n_parameters, n_parameters)``.
             damping: ``(n_starts, n_dampings)`` multiples of the information's diagonal that are added to it.
         """

@@ -133,7 +133,7 @@ class PlainWorker:
         return True
 
     def let_go(self) -> bool:
-        """Have the process forget its theory; False if it does not answer."""
+        """Make the process forget its theory; return False if it does not answer."""
         answer = bytearray(len(wire.opening({}, 0)))
         try:
             return self.write(wire.opening({"end": True}, 0)) and self.read(
@@ -238,7 +238,7 @@ class PlainProcess:
             self._died()
 
     def keep(self, n_bytes: int) -> None:
-        """Nothing to do: the process has its own copy of the first payload."""
+        """Do nothing: the process has its own copy of the first payload."""
 
     def payload_reader(self, n_bytes: int) -> Callable[[int], memoryview]:
         """Return a reader that gives an answer's payload of ``n_bytes`` piece by piece."""

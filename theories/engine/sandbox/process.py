@@ -106,7 +106,7 @@ class ChildProcess:
             self.write(payload)
 
     def keep(self, n_bytes: int) -> None:
-        """Have the first payload, of ``n_bytes``, stay as it is from now on."""
+        """Keep the first payload, of ``n_bytes``, as it is from now on."""
         if self._shared:
             self._shared.keep(n_bytes)
 

@@ -71,7 +71,7 @@ class TheoryProcess(Protocol):
         """Send a request."""
 
     def keep(self, n_bytes: int) -> None:
-        """Have the first payload, of ``n_bytes``, stay as it is from now on."""
+        """Keep the first payload, of ``n_bytes``, as it is from now on."""
 
     def payload_reader(self, n_bytes: int) -> Reader:
         """Return a reader that gives an answer's payload of ``n_bytes`` piece by piece."""
@@ -132,7 +132,7 @@ class TheorySession:
         walks_apart: bool = True,
     ) -> None:
         self.broadcasts = True
-        """False once a call had to be made one draw at a time."""
+        """Whether calls are made with all draws at once; False once one had to be made one draw at a time."""
         self._start, self._source, self._stimuli = start, source, stimuli
         self._limits, self._walks_apart = limits, walks_apart
         self._n_options = n_options

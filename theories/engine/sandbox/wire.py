@@ -25,7 +25,7 @@ COMMAND = struct.Struct("<4sq")
 REPLY = struct.Struct("<q")
 """Form of the zygote's answers."""
 TOO_MANY_THREADS = -2
-"""Its answer to a question about time, where a child has more threads than it may."""
+"""Answer to a question about time, where a child has more threads than it may."""
 
 STATISTICS = ("logp", "diverging", "n_steps", "depth", "step_size", "mean_tree_accept", "energy")
 """Statistics that NUTS reports of every draw, in this order."""

@@ -429,7 +429,7 @@ def noise_ceiling(trials: Trials, *, pseudo_count: float = 1.0) -> ScoreEstimate
 
 
 def telling(shares: Array) -> Array:
-    """Those of ``(..., n_options)`` shares that tell all: of two options the second's, of more every option's."""
+    """Choose the ``(..., n_options)`` shares that determine all: of two options the second's, else every one's."""
     return shares[..., -1:] if shares.shape[-1] == 2 else shares
 
 

@@ -56,8 +56,8 @@ class TheoryView:
             shared: Process with these stimuli, for theories that the grammar wrote. They need not be kept from one
                 another and are not asked again alone; the submitted are checked as a stranger's.
             source: What a shared process is given in place of the theory's own text; see `Grammar.write_for`.
-            walker: Likewise, where the theory is checked as a stranger's all the same: this walks through the responses
-                with ``source``, and some people are asked about again alone with the theory's own text.
+            walker: Process that walks through the responses where the theory is checked as a stranger's all the same,
+                with ``source``; some people are predicted again alone with the theory's own text.
         """
         self.theory, self.domain, self.stimuli, self._sandbox = theory, domain, stimuli, sandbox
         self.walks = theory.learns or domain.sequential

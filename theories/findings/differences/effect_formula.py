@@ -31,7 +31,7 @@ MOST_GROUPS = 6
 CODINGS = ("Sum", "Treatment")
 """Words of a formula that are no columns."""
 LEFT = "effect_of_formula"
-"""Stands for the parameters while a formula is parsed; no column is called so."""
+"""Name that stands for the parameters while a formula is parsed; no column is called so."""
 
 
 @dataclass(frozen=True)

@@ -133,7 +133,7 @@ class SimulatedPool:
     true_effect: Array
     """``(n_parameters,)`` by which the mean of participants changes, on the scales of the parameters."""
     trials: tuple[Trials, ...]
-    """Their responses, of each condition."""
+    """Responses of participants, of each condition."""
 
     def study(
         self,

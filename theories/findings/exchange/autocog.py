@@ -97,7 +97,7 @@ OF_EACH_CUE = re.compile(r"\s*\[\s*\(([^,()]+),([^,()]+)\)\s*\]\s*\*\s*n_feature
 MOST_CUES = 8
 """Largest number of cues that a trial of the domain can have."""
 GREEDY = "# Its policy in AutoCog takes the likelier option; what is scored are the probabilities of predict."
-"""Stands in a theory whose policy does so."""
+"""Comment in a theory whose policy takes the likelier option."""
 
 
 def import_autocog(

@@ -559,9 +559,10 @@ class TheoryFormulas:
     state: tuple[str, ...] = ()
     """Numbers that a theory that learns keeps."""
     first: tuple[Formula, ...] = ()
-    """Their values before the first trial."""
+    """Values of the state before the first trial."""
     updated: tuple[Formula, ...] = ()
-    """Their values after a trial, which read ``@chosen_1``, ... : 1 for the option that was chosen, 0 for others."""
+    """Values of the state after a trial, which read ``@chosen_1``, ... : 1 for the option that was chosen, 0 for
+    others."""
     constants: Mapping[str, float] = field(default_factory=dict)
     """Numbers of trials that are the same in all of them, and so are numbers in the formulas."""
 

@@ -430,7 +430,7 @@ def _known_people(rows: LearnerRows) -> NDArray[np.bool_]:
 
 
 FOLLOWER = {"scale": np.array([0.5]), "lapse": np.array([0.02]), "side": np.zeros(1)}
-"""Somebody who follows the learners half as strictly as they say, and hardly lapses."""
+"""Parameters of a person who follows the learners half as strictly as they predict, and hardly lapses."""
 SCALES = np.array([0.2, 0.3, 0.45, 0.65, 1.0])
 """Strictness with which learners may be followed where their sizes are compared."""
 

@@ -102,7 +102,7 @@ class CompanyFound:
     learner: LearnerPrediction
     noise: list[UnitScores] | None
     published: Mapping[str, tuple[Theory, list[UnitScores]]]
-    """Those that did not compete, by name in study files."""
+    """Published theories that did not compete, by name in study files."""
     failed: Mapping[str, str]
 
 
@@ -184,7 +184,7 @@ def fit_published(
     """Published theories that did not compete, with the people that all open answers teach, and their scores.
 
     Returns:
-        By name in study files; and the reasons of those that do not run on these trials.
+        Theories and scores by name in study files, and the reasons of those that do not run on these trials.
     """
     open_ = evidence.open_family
     forms = {name: read_program(open_.program(name)) for name in open_.seeds}

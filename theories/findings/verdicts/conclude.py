@@ -98,7 +98,7 @@ class ComparedLeader:
 
     leader: Digest
     comparisons: tuple[RivalComparison, ...]
-    """Those on data that the leader was not made from come first; none where there is no first rival."""
+    """Comparisons of the leader, those on data that it was not made from first; empty where there is no first rival."""
 
     @property
     def strictest(self) -> RivalComparison | None:
@@ -152,7 +152,7 @@ def conclude_from(
         truth: Errors against the hidden rule, where there is one.
         folds: Campaigns with other trials sealed.
         comparisons: What further comparisons found, in words.
-        stop: Why the campaign ended.
+        stop: Reason why the campaign ended.
     """
     board = evidence.board()
     leader = board.leader.theory
