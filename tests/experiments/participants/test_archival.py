@@ -426,7 +426,7 @@ def test_schedules_with_equal_steps_are_released_whole_each_to_its_participants(
     assert first_schedule(offer.stimuli)["cue"].tolist() == [0, 1, 0]
     design = Design("1.1 old", offer.stimuli, 1, 2, archive="old")
     recruited = source.recruit(preregister(design), design, KEY)
-    (table,) = source.collect(recruited, 2).
+    (table,) = source.collect(recruited, 2).payloads
     found = Trials.from_json(table)
     assert found.stimuli["cue"].tolist() == stimuli["cue"].tolist()
     assert found.trial.tolist() == list(range(6))
