@@ -156,6 +156,20 @@ def knows_outcomes(domain: Domain, trials: Trials) -> bool:
     return True
 
 
+def rewards_of_options(domain: Domain, stimuli: Stimuli, n_options: int) -> Array | None:
+    """``(n_trials, n_options)`` rewards that options would bring at first; None where no schedule holds them."""
+    if not domain.sequential:
+        return None
+    shown = domain.shown(stimuli.arrays, {})
+    followed = [
+        domain.feedback(stimuli.arrays, shown, np.full((1, len(stimuli)), option))
+        for option in range(n_options)
+    ]
+    none = np.zeros((1, len(stimuli)))
+    table = np.stack([item.get("reward", none)[0] for item in followed], axis=1)
+    return table if (table != table[:, :1]).any() else None
+
+
 def outcome_schedules(
     domain: Domain, trials: Trials, n_people: int, rng: np.random.Generator
 ) -> OutcomeSchedules:

@@ -12,6 +12,7 @@ from scipy.stats import t as student
 
 from lakatos.experiments.answer_scale import scale_of
 from lakatos.experiments.conditions import condition_of
+from lakatos.experiments.outcomes import rewards_of_options
 from lakatos.experiments.task import Domain, Stimuli, Trials, keeps_places
 from lakatos.flows.report import charts
 from lakatos.flows.report.download import small
@@ -79,20 +80,6 @@ def outcome_values(domain: Domain, stimuli: Stimuli, n_options: int) -> tuple[Ar
     option = stimuli.last_available(n_options)
     values = np.eye(n_options)[option]
     return np.tile(values, (n_trials, 1)), f"share choosing {option_label(domain, option)}"
-
-
-def rewards_of_options(domain: Domain, stimuli: Stimuli, n_options: int) -> Array | None:
-    """``(n_trials, n_options)`` rewards that options would bring at first; None where no schedule holds them."""
-    if not domain.sequential:
-        return None
-    shown = domain.shown(stimuli.arrays, {})
-    followed = [
-        domain.feedback(stimuli.arrays, shown, np.full((1, len(stimuli)), option))
-        for option in range(n_options)
-    ]
-    none = np.zeros((1, len(stimuli)))
-    table = np.stack([item.get("reward", none)[0] for item in followed], axis=1)
-    return table if (table != table[:, :1]).any() else None
 
 
 def conditions_found(reading: RunReading) -> ConditionsFound | None:

@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 
 from lakatos.experiments.conditions import CONDITION, conditions_of, in_one_condition
-from lakatos.experiments.task import Design, Stimuli
+from lakatos.experiments.outcomes import rewards_of_options
+from lakatos.experiments.task import Design, Stimuli, first_schedule
 from lakatos.flows.run.evidence import RunEvidence
 from lakatos.theories.errors import TheoryError
 from lakatos.theories.findings.differences.effect_power import (
@@ -39,7 +40,16 @@ def power_for_effects(
     """
     settings = evidence.config.validation
     if conditions_of(evidence.domain) and settings.effects == CONDITION:
-        first = replace(plan, stimuli=in_one_condition(plan.stimuli))
+        one = plan.stimuli
+        if evidence.domain.sequential:
+            n_options = evidence.domain.n_options(one)
+            if rewards_of_options(evidence.domain, one, n_options) is None:
+                return (
+                    f"No power for {settings.effects} is stated, since it is not known what options that were not "
+                    "chosen would have paid."
+                )
+            one = first_schedule(one)
+        first = replace(plan, stimuli=in_one_condition(one))
         return _power(
             evidence, name, first, rng, "condition", settings.effects, settings.effect_size
         )

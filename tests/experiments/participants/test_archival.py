@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from lakatos.experiments.errors import ArchiveExhaustedError, SourceError
 from lakatos.experiments.participants.archival import ArchivalParticipants
-from lakatos.experiments.task import Design, Stimuli, Trials
+from lakatos.experiments.task import Design, Stimuli, Trials, first_schedule
 from lakatos.experiments.testing import KEY, OTHER_KEY, ParticipantSourceContract, preregister
 
 
@@ -406,3 +406,30 @@ class TestSeveralDataSets:
         source = ArchivalParticipants([archive("old"), archive("older")])
         answers(source, design_of(offers_of(source)[0], [0, 1]))
         assert [item.archive for item in offers_of(source)] == ["old", "older"]
+
+
+def test_schedules_with_equal_steps_are_released_whole_each_to_its_participants():
+    """Two participants met the same kinds of steps in two orders, so that rows of the two schedules are equal."""
+    stimuli = Stimuli({
+        "position": np.array([0.0, 1.0, 2.0] * 2), "cue": np.array([0.0, 1.0, 0.0, 0.0, 0.0, 1.0])
+    })  # fmt: skip
+    trials = Trials(
+        experiment="old",
+        stimuli=stimuli,
+        participant=np.repeat([0, 1], 3),
+        trial=np.arange(6),
+        response=np.array([0, 0, 0, 1, 1, 1]),
+        count=np.ones(6, dtype=np.int64),
+        n_people=2,
+    )
+    source = ArchivalParticipants([trials], sequential=True)
+    (offer,) = source.offers(np.random.default_rng(0), 10)
+    assert offer.n_answers == 6
+    assert first_schedule(offer.stimuli)["cue"].tolist() == [0, 1, 0]
+    design = Design("1.1 old", offer.stimuli, 1, 2, archive="old")
+    recruited = source.recruit(preregister(design), design, KEY)
+    (table,) = source.collect(recruited, 2).payloads
+    found = Trials.from_json(table)
+    assert found.stimuli["cue"].tolist() == stimuli["cue"].tolist()
+    assert found.trial.tolist() == list(range(6))
+    assert source.offers(np.random.default_rng(0), 10) == []

@@ -192,6 +192,12 @@ def test_a_file_with_conditions_is_searched_reported_and_audited(tmp_path: Path)
         trials = trials_in(trace.artifacts, state, name)
         assert len(trials.stimuli) == 160
         assert (trials.n_choices == 80).all()
+        (plan,) = (item.record for item in trace.records(Preregistration))
+        assert (
+            "160 distinct trials (all that remained) with 800 existing responses"
+            in plan.design_summary
+        )
+        assert "No power for condition is stated" in plan.analysis
     found = state.theories.effects
     assert found is not None
     authors = [item.record.author for item in state.theories.checked.values()]
