@@ -57,6 +57,11 @@ class Screen:
     """0: until its media have ended."""
 
 
+def is_unicode(text: str) -> bool:
+    """Whether a text can be stored: browsers send a character that was cut in half as one half of a pair."""
+    return not any("\ud800" <= letter <= "\udfff" for letter in text)
+
+
 @dataclass(frozen=True)
 class RecordedField:
     """A value that a response may bring, and its limits."""
@@ -82,6 +87,8 @@ class RecordedField:
         if self.kind == "boolean" and isinstance(value, bool):
             return value
         if self.kind == "text" and isinstance(value, str):
+            if not is_unicode(value):
+                raise ValueError("holds half a character, which no text can store")
             if len(value) > self.longest:
                 raise ValueError(f"has {len(value)} characters, more than {self.longest}")
             if self.values and value not in self.values:
@@ -91,7 +98,7 @@ class RecordedField:
             if self.kind == "integer" and value != round(value):
                 raise ValueError("is no whole number")
             if not self.least <= value <= self.most:
-                raise ValueError(f"is {value:g}, outside {self.least:g} to {self.most:g}")
+                raise ValueError(f"is {str(value)[:12]}, outside {self.least:g} to {self.most:g}")
             return float(value)
         raise ValueError(f"is no {self.kind}")
 

@@ -64,7 +64,10 @@ def with_files(text: str, path: Path) -> str:
 
 
 def _read(folder: Path, name: str, use: str, where: str) -> bytes:
-    place = (folder / name).resolve()
+    try:
+        place = (folder / name).resolve()
+    except (OSError, ValueError, RuntimeError):
+        raise TaskFileError(f"{where}: {name!r} names no file; name another one.") from None
     if not place.is_relative_to(folder):
         raise TaskFileError(f"{where}: {name} lies outside {folder}; put it beside the file.")
     try:
@@ -74,7 +77,7 @@ def _read(folder: Path, name: str, use: str, where: str) -> bytes:
             words = f"{name} has more than {LARGEST[use]:,} bytes; make it smaller."
         else:
             words = f"cannot read {name}, a {CALLED[use]} ({error.strerror}); put it there, or name another one."
-        raise TaskFileError(f"{where}: {words}") from None
+        raise TaskFileError(f"{where}: {words}") from error
 
 
 class DeclarationFile(TaskFileKind):

@@ -33,6 +33,9 @@ _REFUSED = re.compile(
     r"url\s*\(|\\|@|/\*|//|-set\s*\(|image\s*\(|expression|position\s*:|var\s*\(", re.IGNORECASE
 )
 
+_STRAY = re.compile(r"<(?!/?[A-Za-z][^<>]*>)(?![!?])")
+"""A sign that begins no whole element, of which readers of HTML make different things."""
+
 
 @lru_cache(maxsize=256)
 def fragment(text: str) -> str:
@@ -44,6 +47,10 @@ def fragment(text: str) -> str:
     if "<![" in text:  # which the parser of the standard library does not always survive
         line = text.partition("<![")[0].count("\n") + 1
         raise ValueError(f"line {line}: marked sections (<![...]>) are not allowed")
+    text = _without_comments(text)
+    if stray := _STRAY.search(text):
+        line = text[: stray.start()].count("\n") + 1
+        raise ValueError(f"line {line}: < begins no element; write &lt; for the sign")
     reader = _Reader()
     reader.feed(text)
     reader.close()
@@ -51,6 +58,20 @@ def fragment(text: str) -> str:
         name, line = reader.open[-1]
         raise ValueError(f"line {line}: <{name}> is not closed")
     return "".join(reader.parts)
+
+
+def _without_comments(text: str) -> str:
+    """A text without its comments, on the same lines; one that readers of HTML end differently is refused."""
+    parts, at = [], 0
+    while (start := text.find("<!--", at)) >= 0:
+        end = text.find("-->", start + 4)
+        inside = text[start + 4 : end]
+        if end < 0 or inside.startswith((">", "->")) or "<!--" in inside or "--!>" in inside:
+            line = text[:start].count("\n") + 1
+            raise ValueError(f"line {line}: the comment has no plain end; leave it out")
+        parts += [text[at:start], "\n" * inside.count("\n")]
+        at = end + 3
+    return "".join([*parts, text[at:]])
 
 
 class _Reader(HTMLParser):

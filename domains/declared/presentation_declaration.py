@@ -44,7 +44,11 @@ from pydantic import Field, field_validator, model_validator
 
 from lakatos.domains.declared.fragment import fragment
 from lakatos.domains.kit.settings import TaskSection
-from lakatos.experiments.presentation import MOST_RECORDED_CHARACTERS, RecordedField
+from lakatos.experiments.presentation import (
+    FAILURE,
+    MOST_RECORDED_CHARACTERS,
+    RecordedField,
+)
 from lakatos.traces.digest import Digest, digest_bytes
 
 FileUse: TypeAlias = Literal["images", "audio", "video", "html"]
@@ -96,7 +100,7 @@ LARGEST_ALL: Final = {
 """Bytes of all files of a use."""
 MOST_SCREENS, LONGEST_SCREEN_MS = 20, 60_000
 _OTHER_IMPORT = re.compile(
-    r"^[ \t]*import\b(?!\s*\{[^}]*\}\s*from\s*[\"']jspsych[\"'])", re.MULTILINE
+    r"^[ \t]*import\b(?!\s{0,99}\{[^}]{0,2000}\}\s*from\s*[\"']jspsych[\"'])", re.MULTILINE
 )
 _TYPES = "|".join(sorted({kind for kinds in KINDS.values() for kind in kinds.values()}))
 EmbeddedFile = Annotated[str, Field(pattern=rf"^data:({_TYPES});base64,[A-Za-z0-9+/]*={{0,2}}$")]
@@ -311,6 +315,8 @@ class TaskPlugin(TaskSection):
                 raise ValueError(
                     f"{name!r} is no name of a field; take letters, digits and underscores"
                 )
+            if name == FAILURE:
+                raise ValueError(f"{name!r} is recorded by the page itself; take another name")
         return value
 
     @model_validator(mode="after")

@@ -64,8 +64,10 @@ def is_changed(file: TaskFile) -> bool:
     """Whether the file on disk now differs from what the study keeps; a file that is gone has not changed."""
     try:
         return kind_of(file).is_changed(file)
-    except (OSError, TaskFileError):  # the file is gone, or one of its images
+    except OSError:  # the file is gone
         return False
+    except TaskFileError as error:  # or one that it names; any other reason is a change
+        return not isinstance(error.__cause__, FileNotFoundError)
 
 
 def kept_text(path: Path) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 from lakatos.experiments.participants.web.questions import PageQuestion
 from lakatos.experiments.presentation import PREFIX, presentation_of
 from lakatos.experiments.task import Domain
+from lakatos.flows.report.spreadsheet import safe_cell
 from lakatos.flows.run.study import CampaignConfig
 
 LABEL = "_label"
@@ -154,9 +155,11 @@ def codebook(tables: Mapping[str, Sequence[ColumnMeaning]]) -> list[Row]:
         {
             "table": table,
             "column": column.name,
-            "meaning": column.meaning,
+            "meaning": safe_cell(column.meaning),
             "kind": column.kind,
-            "levels": "; ".join(f"{value} = {label}" for value, label in column.levels.items()),
+            "levels": safe_cell(
+                "; ".join(f"{value} = {label}" for value, label in column.levels.items())
+            ),
             "n_empty": column.n_empty,
         }
         for table, columns in tables.items()

@@ -24,6 +24,8 @@ from lakatos.experiments.participants.web.manner import PracticeTrials
 from lakatos.experiments.participants.web.texts import texts_for_domain
 from lakatos.experiments.presentation import presentation_of
 from lakatos.traces.digest import digest_bytes
+from lakatos.traces.errors import RecordError
+from lakatos.traces.inbox import Inbox
 
 WAIT_MS = 30_000
 PRESS = """
@@ -122,6 +124,11 @@ def joined(folder: Path, file: Path, **settings: Any) -> Any:
     """A participant who is at the first trial, and the state of the session."""
     open_experiment(folder, str(file), n_trials=3, checks=0, **settings)
     client = asked(create_app(folder))
+    return client, begin_without_page(client, file)
+
+
+def begin_without_page(client: Any, file: Path) -> Any:
+    """Everything before the first trial, and the state of the session there."""
     client.get("/study/")
     consent = client.get("/study/api/texts").json()["consent"]["digest"]
     client.post("/study/api/consent", json={"consent": consent, "language": "en"})
@@ -131,7 +138,7 @@ def joined(folder: Path, file: Path, **settings: Any) -> Any:
     ]
     state = client.post("/study/api/comprehension", json={"attempt": 0, "answers": right}).json()
     assert state["phase"] == "task"
-    return client, state
+    return state
 
 
 def send(client: Any, position: int, **body: Any) -> Any:
@@ -201,6 +208,44 @@ def test_data_of_a_plugin_are_a_response_or_are_refused_without_loss(tmp_path: P
     assert answers.response_time_ms == (512.5, 512.5)
     assert answers.recorded == {"taps": (3.0, 3.0)}
     assert answers.failures == ((answers.missed[0], "data: taps is 1000, outside 0 to 100"),)
+
+
+def test_one_session_that_cannot_be_written_holds_up_no_other(tmp_path: Path) -> None:
+    """A text with half a character, as an earlier version took it."""
+    file = plugin_task(tmp_path)
+    client, _ = joined(tmp_path, file)
+    good = {"choice": "right", "rt": 512.5, "taps": 3}
+    for position in (0, 1):
+        assert send(client, position, recorded=good).status_code == 200
+    store = client.app.state.store
+    store._connection.execute(
+        "UPDATE answer SET recorded = ?", ('{"choice": "\\ud83d", "rt": 1.0, "taps": 3.0}',)
+    )
+    store._connection.commit()
+    other = asked(client.app)
+    begin_without_page(other, file)
+    for position in (0, 1, 2):
+        send(other, position, recorded=good)
+    send(client, 2, recorded=good)
+    with pytest.raises(RecordError):
+        store.deliver(Inbox(tmp_path / "inbox.sqlite"))
+    (answers,) = in_inbox(tmp_path)
+    assert answers.recorded == {"taps": (3.0, 3.0, 3.0)}
+
+
+def test_an_attention_check_presents_no_file_that_could_fail(tmp_path: Path) -> None:
+    file = task(tmp_path, VOICES)
+    open_experiment(tmp_path, str(file), n_trials=3, checks=1)
+    client = asked(create_app(tmp_path))
+    state = begin_without_page(client, file)
+    pictures = []
+    for position in range(4):
+        (step,) = [step for step in state["steps"] if step["position"] == position]
+        pictures.append(step["picture"])
+        state = send(client, position, response=0).json()["state"]
+    (check,) = [picture for picture in pictures if "please choose" in picture]
+    assert "data-medium" not in check
+    assert sum("data-medium" in picture for picture in pictures) == 3
 
 
 def test_practice_with_a_plugin_states_whether_the_response_was_right(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from lakatos.experiments.participants.web.door import (
 )
 from lakatos.experiments.participants.web.headers import security_headers, sending_with
 
-LARGEST_BODY: Final = 8192
+LARGEST_BODY: Final = 32_768
 """Bytes; a response has about a hundred."""
 REQUESTS_PER_SECOND: Final = 10.0
 REQUESTS_AT_ONCE: Final = 60.0

@@ -367,7 +367,7 @@ def add_files(routes: APIRouter, site: PageSite) -> None:
 
     @routes.get("/plugin/{digest}", include_in_schema=False)
     def plugin(digest: FileDigest) -> Response:
-        """The document in which a plugin runs. It has no origin, so that no cookie comes with the request."""
+        """The document in which a plugin runs. It has no origin, so that it can read no cookie."""
         found = site.store.plugin(digest)
         if found is None:
             raise RefusedError(404, "file", "no experiment has such a plugin.")

@@ -20,7 +20,7 @@ STYLE: Final = (
     "#jspsych-content{text-align:center}"
 )
 _IMPORT = re.compile(
-    r"^[ \t]*import\s*\{([^}]*)\}\s*from\s*[\"']jspsych[\"'][ \t]*;?", re.MULTILINE
+    r"^[ \t]*import\s{0,99}\{([^}]{0,2000})\}\s*from\s*[\"']jspsych[\"'][ \t]*;?", re.MULTILINE
 )
 
 

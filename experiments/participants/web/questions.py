@@ -11,6 +11,8 @@ from typing import Any, Literal, Self, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from lakatos.experiments.presentation import is_unicode
+
 LONGEST_TEXT = 2000
 """Characters of a free text."""
 MOST_POINTS = 21
@@ -177,6 +179,8 @@ class PageQuestion(BaseModel):
     def _text(self, value: Any) -> str:
         if not isinstance(value, str) or len(value) > LONGEST_TEXT:
             raise ValueError(f"{self.name} needs a text of at most {LONGEST_TEXT} characters")
+        if not is_unicode(value):
+            raise ValueError(f"{self.name} holds half a character, which no text can store")
         return value
 
     def _places(self, value: Any) -> tuple[int, ...]:

@@ -261,7 +261,7 @@ def read_step(
             raise NotAskedError(f"step {position} records nothing beside the response.")
         return chosen_in(session, step, position, response, time_ms), time_ms, given
     sequential = session.experiment.task.sequential
-    if given.failure:
+    if given.failure and (presentation.media or presentation.plugin):
         failed = StepRecord(failure=given.failure)
         if sequential:  # what follows depends on the response, so that the step was shown in words
             return chosen_in(session, step, position, response, time_ms), time_ms, failed

@@ -44,7 +44,7 @@ from lakatos.experiments.participants.web.study import (
 from lakatos.experiments.presentation import PagePlugin, presentation_of
 from lakatos.traces.digest import Digest
 from lakatos.traces.erasure import values_in
-from lakatos.traces.errors import InboxError
+from lakatos.traces.errors import InboxError, RecordError
 from lakatos.traces.inbox import Inbox
 
 LONGEST_RESPONSE_TIME_MS: Final = 1e9
@@ -351,9 +351,9 @@ class SessionStore(SessionList):
             How many were left now.
 
         Raises:
-            InboxError: Something could not be left; all else was.
+            InboxError, RecordError: Something could not be left, or not be written; all else was.
         """
-        problem: InboxError | None = None
+        problem: InboxError | RecordError | None = None
         with self._lock:
             rows = self._connection.execute(
                 f"SELECT number FROM session WHERE status <> ? AND preview = 0 AND delivered = 0 AND NOT ({WITHHELD})",
@@ -369,7 +369,7 @@ class SessionStore(SessionList):
                 key = f"{session.experiment.key}:{session.person}"
                 try:
                     inbox.deliver(session.source, answers.to_json(), batch_key=key)
-                except InboxError as error:
+                except (InboxError, RecordError) as error:
                     problem = error
                     continue
                 sql.execute("UPDATE session SET delivered = 1 WHERE number = ?", (session.number,))

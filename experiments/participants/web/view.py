@@ -309,8 +309,8 @@ def _step(session: PageSession, position: int, step: PageStep) -> dict[str, Any]
     presentation = presentation_of(experiment.task)
     draw = presentation.picture if presentation else experiment.picture
     picture = translated(draw(stimuli, row), texts)
-    if presentation and presentation.plugin:
-        picture = ""
+    if presentation and (presentation.plugin or (is_check and presentation.media)):
+        picture = ""  # an attention check must not fail because a file does not load
     if is_check:
         picture = (
             f"<p>{escape(filled(texts['task']['check'], option=labels[step.row]))}</p>{picture}"

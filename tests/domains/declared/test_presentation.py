@@ -20,7 +20,8 @@ from lakatos.domains.declared.task import DeclaredDomain
 from lakatos.domains.declared.task_file import domain_in, is_changed, read_task_file
 from lakatos.experiments.conditions import with_conditions
 from lakatos.experiments.errors import TaskFileError
-from lakatos.experiments.presentation import media_in, place_of, presentation_of
+from lakatos.experiments.participants.web.questions import PageQuestion
+from lakatos.experiments.presentation import RecordedField, media_in, place_of, presentation_of
 from lakatos.traces.digest import digest_bytes
 
 VOICES = (
@@ -337,6 +338,12 @@ def test_a_fragment_is_written_anew_from_what_is_allowed() -> None:
     ("text", "words"),
     [
         ("<p>a</p>\n<script>alert(1)</script>", "line 2: <script> is not allowed"),
+        ("<p>a</p>\n1 < 2", "line 2: < begins no element"),
+        ("<p title='a", "line 1: < begins no element"),
+        ("<p title='" * 5000, "line 1: < begins no element"),
+        ("<!--> <p>a</p> -->", "line 1: the comment has no plain end"),
+        ("<!-- x --\n<!-- y -->", "line 1: the comment has no plain end"),
+        ("a\n<!--" * 5000, "line 2: the comment has no plain end"),
         ("<p onclick='x()'>a</p>", "the attribute onclick of <p>"),
         ("<img src='https://a.b/c.png' alt='x'>", "src is no image in the text"),
         ("<img src='data:image/svg+xml;base64,AAAA' alt='x'>", "src is no image in the text"),
@@ -358,6 +365,46 @@ def test_a_fragment_is_written_anew_from_what_is_allowed() -> None:
 def test_a_fragment_with_anything_else_is_refused(text: str, words: str) -> None:
     with pytest.raises(ValueError, match=words):
         fragment(text)
+
+
+def test_a_text_that_holds_half_a_character_is_refused() -> None:
+    """Browsers send an emoji that was cut in half; it could be stored nowhere later."""
+    field = RecordedField("text")
+    assert field.read("nice \U0001f600") == "nice \U0001f600"
+    with pytest.raises(ValueError, match="half a character"):
+        field.read("nice \ud83d")
+    question = PageQuestion.model_validate({"name": "why", "text": "Why?", "kind": "text"})
+    with pytest.raises(ValueError, match="why holds half a character"):
+        question.reply("\udc00")
+
+
+def test_a_whole_number_beyond_all_limits_is_refused() -> None:
+    with pytest.raises(ValueError, match="outside 0 to 100"):
+        RecordedField("integer", least=0, most=100).read(10**400)
+
+
+def test_a_field_of_a_plugin_has_no_name_of_the_page(tmp_path: Path) -> None:
+    path = task(tmp_path, add=PLUGIN.replace("[plugin.data.taps]", "[plugin.data.failure]"))
+    with pytest.raises(TaskFileError, match="'failure' is recorded by the page itself"):
+        read_task_file(path)
+
+
+def test_a_file_that_became_invalid_has_changed_and_one_that_is_gone_has_not(
+    tmp_path: Path,
+) -> None:
+    file = read_task_file(task(tmp_path, VOICES))
+    assert not is_changed(file)
+    voice = tmp_path / "voices" / "red.wav"
+    voice.write_bytes(b"<html>")
+    assert is_changed(file)
+    voice.unlink()
+    assert not is_changed(file)
+
+
+def test_a_name_that_no_file_can_have_is_refused(tmp_path: Path) -> None:
+    path = task(tmp_path, (VOICES[0], VOICES[1].replace("voices/", "voices\\u0000/")))
+    with pytest.raises(TaskFileError, match=r"names no file"):
+        read_task_file(path)
 
 
 def test_a_fragment_that_reached_a_text_otherwise_is_refused_as_well(tmp_path: Path) -> None:

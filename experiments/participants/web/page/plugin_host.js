@@ -1,7 +1,9 @@
 "use strict";
 // What a jsPsych 8 plugin needs of jsPsych, in the frame in which it runs. The page sends a trial; the plugin's data go
-// back. The frame has no origin and no network, so nothing else can come in or go out.
+// back. The frame has no origin, and the policy blocks its requests. This is no wall against a hostile plugin: browsers
+// do not block connections of WebRTC by policy, so the plain ways to them are removed here.
 (() => {
+  for (const name of ["RTCPeerConnection", "webkitRTCPeerConnection"]) delete globalThis[name];
   const TYPES = ["BOOL", "STRING", "INT", "FLOAT", "FUNCTION", "KEY", "KEYS", "SELECT", "HTML_STRING", "IMAGE", "AUDIO",
     "VIDEO", "OBJECT", "COMPLEX", "TIMELINE"];
   const ParameterType = Object.fromEntries(TYPES.flatMap((name, number) => [[name, number], [number, name]]));

@@ -33,7 +33,7 @@ function presentation(page) {
   const AT_ONCE = 4; // files that are loaded at the same time
   const READY_MS = 3000; // some telephones do not say that a file is ready before it is played
   const START_MS = 15_000; // for a plugin to begin
-  const MOST_CHARACTERS = 6000; // of a plugin's data
+  const MOST_BYTES = 30000; // of a plugin's data
 
   const files = new Map(); // by digest: { blob, url, ms }
   const nameOf = (digest) => page.flow().media?.[digest] ?? digest.slice(0, 8);
@@ -227,6 +227,7 @@ function presentation(page) {
           frame.focus();
         } else if (lakatos === "shown") {
           shown = performance.now();
+          clearTimeout(timer);
           if (limit) timer = setTimeout(() => finish(done, { data: null, shown }), limit);
         } else if (lakatos === "size" && Number.isFinite(height)) {
           frame.style.height = `${Math.min(Math.max(height, 120), 3000)}px`;
@@ -236,7 +237,7 @@ function presentation(page) {
           const plain = (value) => value === null || ["number", "string", "boolean"].includes(typeof value);
           const nested = Object.keys(data ?? {}).find((name) => !plain(data[name]));
           if (nested !== undefined) finish(refuse, new Failure(`data: ${nested.slice(0, 40)} is no plain value`));
-          else if (JSON.stringify(data ?? {}).length > MOST_CHARACTERS) finish(refuse, new Failure("data: too large"));
+          else if (new TextEncoder().encode(JSON.stringify(data ?? {})).length > MOST_BYTES) finish(refuse, new Failure("data: too large"));
           else finish(done, { data: data ?? {}, shown });
         }
       };
