@@ -8,10 +8,11 @@ from csv import DictReader
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from lakatos.domains import DOMAINS
-from lakatos.experiments.conditions import condition_of
+from lakatos.experiments.conditions import condition_of, without_condition
 from lakatos.experiments.design import design_from_json
 from lakatos.experiments.preregistration import Preregistration
 from lakatos.experiments.record import DesignChosen
@@ -72,6 +73,7 @@ STUDY: dict[str, Any] = {
         "conditions": ["calm", "hurried"], "blocks": 2,
     },
     "participants": {"source": "simulated", "program": hidden_program()},
+    "confirmation": {"participants": 12, "trials": 4, "repetitions": 2},
     "stop": {"cycles": 2, "least_cycles": 2},
     "validation": {"comparison_models": False, "effects": "condition"},
     "memory": {"winners": False},
@@ -91,14 +93,14 @@ def test_the_preregistration_freezes_the_conditions_their_orders_and_the_changed
 ) -> None:
     state, trace = read_state(run)
     with trace:
-        first, second = (item.record for item in trace.records(Preregistration))
-        (design, _) = (
+        first, second, last = (item.record for item in trace.records(Preregistration))
+        (design, _, confirmation) = (
             design_from_json(trace.artifacts.get_json(item.record.design))
             for item in trace.records(DesignChosen)
         )
         assert sorted(design.orders) == [(0, 1, 0, 1), (1, 0, 1, 0)]
         assert "each of the conditions calm, hurried, within participants" in first.design_summary
-        assert "labels of a participant's conditions are exchanged" in first.analysis
+        assert "conditions exchanged within participants" in first.analysis
         assert "between the conditions: power" in first.analysis
         authors = {name: item.record.author for name, item in state.theories.checked.items()}
         changed = [name for name, author in authors.items() if author == CONDITIONS]
@@ -108,7 +110,13 @@ def test_the_preregistration_freezes_the_conditions_their_orders_and_the_changed
         for name in state.experiments.collected:
             trials = trials_in(trace.artifacts, state, name)
             places = condition_of(trials.stimuli)[trials.trial]
-            assert [(places == place).sum() for place in (0, 1)] == [400, 400]
+            n_each = 96 if name == "confirmation" else 400
+            assert [(places == place).sum() for place in (0, 1)] == [n_each] * 2
+        assert sorted(confirmation.orders) == [(0, 1, 0, 1), (1, 0, 1, 0)]
+        rows = [np.flatnonzero(condition_of(confirmation.stimuli) == place) for place in (0, 1)]
+        calm, hurried = (without_condition(confirmation.stimuli).take(own).keys for own in rows)
+        assert (calm, len(calm)) == (hurried, 4)
+        assert "each of the conditions calm, hurried, within participants" in last.design_summary
 
 
 @pytest.mark.slow
@@ -146,12 +154,12 @@ def test_the_report_shows_data_and_predictions_and_exports_name_the_condition(
     page = write_report(run, tmp_path / "report.html").read_text(encoding="utf-8")
     text = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page[page.index('id="conditions"') :]))
     assert "Conditions within participants" in page
-    assert re.search(r"calm 800 0\.\d+ .* hurried 800 0\.\d+", text)
+    assert re.search(r"calm 896 0\.\d+ .* hurried 896 0\.\d+", text)
     assert "counterbalanced by a Latin square" in page
     export(run, tmp_path / "exported")
     (file,) = (tmp_path / "exported").rglob("answers*.csv")
     rows = list(DictReader(file.open(encoding="utf-8")))
-    assert Counter(row["condition"] for row in rows) == {"calm": 800, "hurried": 800}
+    assert Counter(row["condition"] for row in rows) == {"calm": 896, "hurried": 896}
 
 
 @pytest.mark.slow
