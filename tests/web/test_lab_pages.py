@@ -9,6 +9,7 @@ from taking_part import asked, in_inbox, open_experiment
 from test_app import Browser
 from test_browser import answer, browser, consent, shown, understand  # noqa: F401 (a fixture)
 
+from lakatos.experiments.participants.web.guard import LARGEST_BODY
 from lakatos.experiments.participants.web.lab import create_lab, create_lab_desk
 from lakatos.experiments.participants.web.overview import DeskSettings
 from lakatos.flows.commands.collect import study_address
@@ -79,7 +80,7 @@ def test_guards_stand_before_every_study(tmp_path):
     open_experiment(tmp_path / "one")
     with asked(lab_of(tmp_path)) as client:
         assert client.get("/study/one/", headers={"Host": "evil.example.org"}).status_code == 421
-        found = client.post("/study/one/api/answers", content=b"x" * 9000)
+        found = client.post("/study/one/api/answers", content=b"x" * (LARGEST_BODY + 1))
         assert found.status_code == 413
         assert "Content-Security-Policy" in client.get("/study/one/").headers
         assert client.get("/page/study.js").status_code == 200
