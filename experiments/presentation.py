@@ -23,13 +23,13 @@ LONGEST_MS: Final = 1e9
 MOST_RECORDED: Final = 120
 """Values that one response brings."""
 MOST_RECORDED_CHARACTERS: Final = 4000
-"""Of all texts that one response brings, so that a request stays small."""
+"""Most characters of all texts that one response brings, so that a request stays small."""
 LONGEST_FAILURE: Final = 200
 FAILURE: Final = "failure"
 """Name of what failed to load in a step that was answered nevertheless, among recorded values."""
 _MEDIUM = re.compile(r'data-medium="([0-9a-f]{64})" data-name="([a-z0-9_]+)"')
 PREFIX: Final = "recorded."
-"""Before the name of a recorded value in tables."""
+"""Prefix of the name of a recorded value in tables."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Medium:
     """A file that the page presents."""
 
     name: str
-    """As the declaration names it."""
+    """Name of the file in the declaration."""
     kind: str
     """Media type, such as ``audio/mpeg``."""
     data: bytes = field(repr=False)

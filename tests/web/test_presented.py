@@ -268,7 +268,9 @@ def test_a_plugin_cannot_be_passed_over_by_a_plain_response(tmp_path: Path) -> N
     assert answers.failures == ((answers.missed[0], "data: choice is missing"),)
 
 
-def test_a_frame_of_a_plugin_has_no_origin_no_network_and_no_other_script(tmp_path: Path) -> None:
+def test_the_policy_of_a_plugin_gives_no_origin_no_requests_and_no_other_script(
+    tmp_path: Path,
+) -> None:
     file = plugin_task(tmp_path)
     client, state = joined(tmp_path, file)
     presentation = presentation_of(open_domain(str(file)))

@@ -261,7 +261,7 @@ def test_conditions_in_one_order_for_all_are_refused_unless_accepted() -> None:
     is_turned = frame["subject"].isin(["P1", "P3"])
     frame["trial"] = np.where(is_turned, -frame["trial"], frame["trial"])
     assert checked(frame, order="trial").notes
-    # Where the order is not known, nothing is said of it.
+    # Where the order is not known, no question is raised about it.
     checked(frame.drop(columns="trial"))
 
 

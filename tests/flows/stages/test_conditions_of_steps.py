@@ -104,9 +104,9 @@ def test_the_verdict_names_the_parameter_that_changes(run: Path, tmp_path: Path)
     assert found is not None
     authors = {name: item.record.author for name, item in state.theories.checked.items()}
     assert CONDITIONS in authors.values()
-    told = re.search(rf"{CHANGE.name} \(share\) ([0-9.]+) in the median", found.record.text)
-    assert told is not None, found.record.text
-    assert abs(float(told[1]) - 0.45) < 0.15
+    stated = re.search(rf"{CHANGE.name} \(share\) ([0-9.]+) in the median", found.record.text)
+    assert stated is not None, found.record.text
+    assert abs(float(stated[1]) - 0.45) < 0.15
     others = [
         effect
         for item in found.record.theories

@@ -8,7 +8,11 @@ from scipy.special import ndtr
 
 from lakatos.experiments.task import Stimuli, Trials
 from lakatos.theories.engine.fitting.calibrate import calibrate, leave_groups_out
-from lakatos.theories.engine.fitting.normals import FIRST_SPREAD, most_likely_normals
+from lakatos.theories.engine.fitting.normals import (
+    FIRST_SPREAD,
+    SMALLEST_SPREAD,
+    most_likely_normals,
+)
 from lakatos.theories.engine.fitting.pooled import explained_near_of_pooled, leave_one_out
 from lakatos.theories.engine.scoring.score import ExperimentEvidence, log_predictive
 from lakatos.theories.language.prior import Prior, parse_prior
@@ -305,3 +309,20 @@ def test_weights_that_all_grow_together_are_learned_in_full():
     found = calibrate(dict.fromkeys("abc", wide), [people], weighed, n_draws=256, n_iterations=3)
     grown = np.array([found[name].center for name in "abc"]) @ wanted / (wanted @ wanted)
     assert 0.8 < grown < 1.2  # 2,400 answers say it to within 0.06
+
+
+def test_a_fit_that_begins_from_a_narrow_population_can_leave_it():
+    """What earlier responses taught may be wrong; a population as narrow as fits end with moves by thousandths."""
+    rng = np.random.default_rng(7)
+    wide = parse_prior("k", {"prior": "normal", "mean": 0.0, "sd": 5.0, "low": -25.0, "high": 25.0})
+    shown = rng.uniform(-6, 6, 80)
+
+    def strict(parameters):
+        p = logistic(np.clip(4 * (parameters["k"][:, None] - shown), -30, 30))
+        return [np.stack([1 - p, p], axis=-1)]
+
+    p = strict({"k": np.array([3.0])})[0][0]
+    people = binomial_trials(rng.binomial(1, np.tile(p[:, 1], (40, 1))), 1)
+    start = {"k": wide.narrowed(0.0, SMALLEST_SPREAD * 50)}
+    found = calibrate({"k": wide}, [people], strict, start=start, n_draws=256, n_iterations=6)["k"]
+    assert found.center == pytest.approx(3.0, abs=0.05)

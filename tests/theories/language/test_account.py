@@ -586,8 +586,8 @@ def test_a_share_has_the_interval_of_as_many_people_as_its_spread_is_known_from(
 
 def test_a_share_that_may_be_anything_is_not_stated():
     # With a doubt of 0.9 the center is known to 1.3 spreads: from 6% to 95% of people.
-    told = tell_clause(PULL, {"pull": learned(0.05, 1.0, doubt=0.9)})
-    assert told.text == "it is not established whether people like it or dislike it"
+    stated = tell_clause(PULL, {"pull": learned(0.05, 1.0, doubt=0.9)})
+    assert stated.text == "it is not established whether people like it or dislike it"
     claim = account_of("Liking", [PULL], {"pull": learned(0.05, 1.0, doubt=0.9)}).claim
     assert claim == "It is not established whether people like it or dislike it."
 
