@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.special import stdtr
 
 from lakatos.domains.learning.task import MOST_CUES, N_STATES, steps, two_step_trials
 from lakatos.experiments.adoption.expression import ColumnExpression, columns_in
@@ -122,7 +123,6 @@ def sequence_of_steps(
     if SECOND in columns.stimulus:
         return _two_stages(name, cells, columns, participant, scale, notes)
     game = _games(cells, str(columns.stimulus.get("block_start", "")), participant)
-    notes += _parts_that_go_on(cells, columns, participant)
     step, begins = _steps_of_games(game, participant)
     cue = position = None
     if CUE in columns.stimulus and columns.stimulus[CUE] != columns.experiment:
@@ -155,6 +155,9 @@ def sequence_of_steps(
     )
     if cue is not None and n_options > 2:
         _check_options_of_cues(cells, columns, cue[step].astype(np.intp), chosen, notes)
+    _check_parts_go_on(
+        cells, columns, participant, None if cue is None else cue[step], chosen, notes
+    )
     feedback = {"next_state": np.zeros(len(step))}
     for key, column in columns.feedback.items():
         feedback[key] = rewards(cells, column, notes)
@@ -482,26 +485,95 @@ MOSTLY = 0.9
 """Share of cells that are 0 or 1 in a column of flags, of which some may be wrong."""
 
 
-def _parts_that_go_on(cells: RowCells, columns: AnswerColumns, participant: Array) -> list[str]:
-    """Note columns of runs or games that are not read, so that learning goes on from each to the next."""
+def _check_parts_go_on(
+    cells: RowCells,
+    columns: AnswerColumns,
+    participant: Array,
+    cue: Array | None,
+    chosen: Array,
+    notes: list[str],
+) -> None:
+    """Note columns of runs or games that are not read, and question them where first choices show a new beginning."""
     used = {*map(str, leaves_of(columns.model_dump())), *columns.where}
     if "block_start" in columns.stimulus:
-        return []
+        return
     found = {
         name: cells.text(name)
         for name in map(str, cells.frame.columns)
         if name not in used and set(words_of(name)) & (SCHEDULES | GAMES)
     }
-    return [
-        f"{name} has several values within participants, and what was learned is taken to go on from one to the next; "
-        f"if a new game begins there, say --column block_start={name}"
-        for name, values in found.items()
-        if not is_mixed(values, participant)
-        and len(set(zip(values, participant, strict=True))) > len(np.unique(participant))
-        and len(values) > FEWEST_STEPS * len(set(zip(values, participant, strict=True)))
-    ]
+    for name, values in found.items():
+        n_parts = len(set(zip(values, participant, strict=True)))
+        if (
+            is_mixed(values, participant)
+            or n_parts == len(np.unique(participant))
+            or len(values) <= FEWEST_STEPS * n_parts
+        ):
+            continue
+        words = f"{name} changes within participants, and what was learned is taken to go on from one to the next"
+        first, later = likeness_to_choices_before(values, participant, cue, chosen)
+        if is_less(first, later):
+            question(
+                columns,
+                notes,
+                "goes_on",
+                f"{cells.name}: {words}, but the first {FIRST} choices after a change of {name} repeat "
+                f"{np.nanmean(first):.0%} of the {RECENT} before it, and other choices {np.nanmean(later):.0%}. If "
+                f"learning begins anew there, say --column block_start={name}",
+            )
+        else:
+            notes.append(f"{words}; if a new game begins there, say --column block_start={name}")
 
 
+def likeness_to_choices_before(
+    part: Array, participant: Array, cue: Array | None, chosen: Array
+) -> tuple[Array, Array]:
+    """Share of the `RECENT` choices at the same cue before a change of part, or before any choice, that others repeat.
+
+    Args:
+        part: ``(n_rows,)`` run or session; rows are in the order of the participant's steps.
+        participant: ``(n_rows,)`` number of the participant.
+        cue: ``(n_rows,)`` cue, or None.
+        chosen: ``(n_rows,)`` chosen option.
+
+    Returns:
+        For each participant the mean over the `FIRST` choices of parts after another, and the mean over all as many
+        choices whose recent ones are of the same part; NaN where there are none.
+    """
+    frame = pd.DataFrame(
+        {"who": participant, "cue": 0 if cue is None else cue, "part": part, "chosen": chosen}
+    )
+    groups = frame.groupby(["who", "cue"], sort=False)
+    lags = [groups[["part", "chosen"]].shift(lag) for lag in range(1, RECENT + FIRST)]
+    place = groups["part"].transform(lambda own: (own != own.shift()).cumsum())
+    place = frame.groupby(["who", "cue", place], sort=False).cumcount()
+    is_known = groups.cumcount() - place >= RECENT
+    likes = []
+    for after in range(FIRST):
+        recent = lags[after : after + RECENT]
+        like = sum((own["chosen"] == frame["chosen"]).astype(float) for own in recent) / RECENT
+        likes.append((like.where(is_known & (place == after)), like.where(place >= after + RECENT)))
+    first, later = (
+        pd.DataFrame([own.groupby(frame["who"]).mean() for own in kind]).mean().to_numpy()
+        for kind in zip(*likes, strict=True)
+    )
+    return first, later
+
+
+def is_less(first: Array, later: Array) -> bool:
+    """Whether the paired differences of participants are below zero by a t test, one-sided, with p below 0.01."""
+    difference = (first - later)[np.isfinite(first - later)]
+    n = len(difference)
+    if n < FEWEST_PAIRS or not difference.std():
+        return False
+    t = difference.mean() / (difference.std(ddof=1) / np.sqrt(n))
+    return bool(stdtr(n - 1, t) < SURPRISING)
+
+
+RECENT, FIRST = 5, 3
+"""Choices before a change of part, which show what was learned, and choices after it, which may repeat them."""
+FEWEST_PAIRS = 5
+SURPRISING = 0.01
 FEWEST_STEPS = 4
 """Steps of a game."""
 GAMES = {"game", "games", "spiel"}

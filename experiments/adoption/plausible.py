@@ -176,7 +176,7 @@ ACCEPTABLE = (
     "unusual_amounts", "practice_rows", "forced_choices", "contradicted", "counts_up", "cumulated_rewards",
     "doubtful_reward", "shared_names", "constant_response", "unread_column", "one_set_of_options",
     "one_row_per_choice", "not_offered", "unequal_losses", "three_decimals", "one_participant", "row_order",
-    "one_order",
+    "one_order", "goes_on",
 )  # fmt: skip
 """Names of what a mapping can accept; the documentation says what each is."""
 
