@@ -108,7 +108,7 @@ def conditions_found(reading: RunReading) -> ConditionsFound | None:
                 predicted[number] = np.nan
                 continue
             shares = np.asarray(score.record.proportions).reshape(len(trials.stimuli), -1)
-            weights = _means(shares, values)[trials.trial]
+            weights = mean_outcomes(shares, values)[trials.trial]
             predicted[number] += np.bincount(place, weights=weights, minlength=len(names))
     if not people or not counts.all():
         return None
@@ -135,7 +135,7 @@ def conditions_found(reading: RunReading) -> ConditionsFound | None:
     return ConditionsFound(what, theories, tuple(found), figure)
 
 
-def _means(shares: Array, values: Array) -> Array:
+def mean_outcomes(shares: Array, values: Array) -> Array:
     """``(n_trials,)`` predicted means; of two options only the second's share is written down."""
     if shares.shape[1] < values.shape[1]:
         shares = np.stack([1 - shares[:, -1], shares[:, -1]], axis=1)

@@ -146,7 +146,7 @@ def score_history(reading: RunReading) -> Markup:
         for name in (*shown, *others)
     ]
     chart = both(partial(charts.history, lines, _ceilings(reading)))
-    return chart + _legend(line for line in lines if line.shown)
+    return chart + legend(line for line in lines if line.shown)
 
 
 def _ceilings(reading: RunReading) -> dict[int, float]:
@@ -164,7 +164,7 @@ def _ceilings(reading: RunReading) -> dict[int, float]:
     return found
 
 
-def _legend(lines: Iterable[charts.ChartLine]) -> Markup:
+def legend(lines: Iterable[charts.ChartLine]) -> Markup:
     """Marks and names of the lines of a chart; names lead where their lines do."""
     entry = Markup('<li class="{}"><span class="swatch {}"></span>{}</li>')
     entries = []
@@ -306,4 +306,4 @@ def accuracy_chart(accuracy: Mapping[str, Mapping[int, Mapping[str, Any]]]) -> M
     title = "How right judges were, by epoch"
     labels = ("judge epoch", "right on settled comparisons")
     draw = partial(charts.history, lines, {}, title=title, labels=labels)
-    return both(lambda width: draw(width)) + _legend(lines)
+    return both(lambda width: draw(width)) + legend(lines)

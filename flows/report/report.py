@@ -42,6 +42,7 @@ from lakatos.flows.report.judging_facts import (
     judging_facts,
     verdict_rows,
 )
+from lakatos.flows.report.learning_curve import learning_curve
 from lakatos.flows.report.limits import limits
 from lakatos.flows.report.methods import methods_paragraph
 from lakatos.flows.report.reader import (
@@ -143,6 +144,7 @@ def render(
         "mapped": state.campaign.map.record if state.campaign.map else None,
         "ceiling": mean_ceiling(reading, list(state.experiments.collected)),
         "by_experiment": leader_by_experiment(reading),
+        "learning_curve": learning_curve(reading),
         "by_condition": conditions_found(reading),
         "by_data_set": bool(data_sets_of(reading.board.experiments)),
         "company": company,

@@ -8,7 +8,7 @@ from lakatos.domains import DOMAINS
 from lakatos.domains.learning.task import steps
 from lakatos.experiments.conditions import crossed, with_conditions
 from lakatos.experiments.task import Stimuli, Trials, with_random_sides
-from lakatos.flows.report.by_condition import _by_person, _means, outcome_values
+from lakatos.flows.report.by_condition import _by_person, mean_outcomes, outcome_values
 from lakatos.flows.report.charts import ConditionLine, conditions
 
 DOMAIN = with_conditions(DOMAINS["intertemporal"], ("calm", "hurried"))
@@ -56,8 +56,8 @@ def test_means_of_participants_are_those_of_their_own_responses() -> None:
     place = np.array([0, 0, 1, 0, 0])
     np.testing.assert_array_equal(_by_person(trials, values, place, 2), [[0.5, 1.0], [1.0, np.nan]])
     shares = np.array([[0.25], [0.5], [0.75], [1.0]])
-    assert _means(shares, values).tolist() == [0.25, 0.5, 0.75, 1.0]
-    assert _means(shares, values[:, ::-1]).tolist() == [0.75, 0.5, 0.25, 0.0]
+    assert mean_outcomes(shares, values).tolist() == [0.25, 0.5, 0.75, 1.0]
+    assert mean_outcomes(shares, values[:, ::-1]).tolist() == [0.75, 0.5, 0.25, 0.0]
 
 
 def test_the_figure_joins_each_participants_means_and_offers_all_numbers() -> None:
