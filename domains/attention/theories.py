@@ -400,7 +400,7 @@ PATIENCE = (
         """,
         parameters={"meeting": log_uniform(0.3, 20.0, SECONDS, "when the bounds meet")},
         wording=Wording(
-            clause="lower their decision bound steadily with time (to zero at {meeting} s)",
+            clause="lower both bounds linearly with time (to zero at {meeting} s)",
             label="collapsing bounds",
         ),
         source=HAWKINS,
@@ -416,7 +416,7 @@ PATIENCE = (
             "halving": log_uniform(0.1, 20.0, SECONDS, "when the bounds are half as far apart")
         },
         wording=Wording(
-            clause=("lower their decision bound exponentially with time (half-life {halving} s)"),
+            clause=("lower both bounds hyperbolically with time (to a half at {halving} s)"),
             label="early collapsing bounds",
         ),
         source=CHURCHLAND,
@@ -434,7 +434,7 @@ PATIENCE = (
             )
         },
         wording=Wording(
-            clause="lower their decision bound as a self-imposed deadline approaches (about {deadline} s)",
+            clause="lower both bounds as a self-imposed deadline approaches (about {deadline} s)",
             label="deadline",
         ),
         source=f"{HAWKINS} (a Weibull distribution of shape 3)",
@@ -675,9 +675,9 @@ PROCESS = (
         wording=(
             Wording(
                 clause=(
-                    "accumulate evidence for each response without noise within a trial (mean rate {wrong_rate} "
-                    "per second for a wrong one, {rate} for the correct one) and make the "
-                    "response that first reaches its bound (threshold {bound})"
+                    "accumulate evidence for each response at a rate that is constant within a trial (on average "
+                    "{rate} per second for the correct one, {wrong_rate} for a wrong one) and make the response that "
+                    "first reaches its bound (threshold {bound})"
                 )
             ),
             RACED,

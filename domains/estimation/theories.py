@@ -156,9 +156,9 @@ BIAS = (
         code='height = height + parameters["growth"] * (query - height)',
         parameters={"growth": normal(0.0, 0.3, 1.0, "share", "pull towards y = x")},
         wording=Wording(
-            clause="{much}shift their predictions towards a line that rises from left to right",
+            clause="{much}pull their predictions towards a rising line",
             clause_short="towards one that rises",
-            opposite_clause="{much}shift their predictions towards a line that falls from left to right",
+            opposite_clause="{much}pull their predictions towards a falling line",
             opposite_short="towards one that falls",
             parameter="growth",
             unit=SHARE,

@@ -217,7 +217,8 @@ BELIEF = (
         slot="belief",
         name="an opponent who thinks ahead",
         clause=(
-            "choose the row that is best against an opponent who replies best to the row that pays more on average"
+            "choose the row that is best against an opponent who best responds to the row that pays the player more on "
+            "average"
         ),
         code="""
         strictness = parameters["other_strictness"]
@@ -270,8 +271,8 @@ BELIEF = (
         },
         wording=Wording(
             clause=(
-                "respond to opponents who think a few steps ahead ({mean_steps} on average), each "
-                "responding to those who think fewer"
+                "respond to a mixture of opponents who think different numbers of steps ahead ({mean_steps} on "
+                "average), each responding to those who think fewer"
             )
         ),
         repairs=REPLIES,

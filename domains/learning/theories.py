@@ -151,7 +151,8 @@ RATE = (
     Mechanism(
         slot="rate",
         name="Kalman",
-        clause="learn faster about an option, the less certain they are of its value, which may drift",
+        clause="assume that values can change with time, and learn faster about an option, the less certain they are "
+        "of its value",
         start=f'state["variance"] = parameters["first_uncertainty"][..., None, None] + {TABLE}',
         learn='variance = (picked * state["variance"]).sum(axis=(-2, -1))\n'
         "rate = variance / (variance + 1.0)\n"
@@ -220,8 +221,8 @@ state["first"] = response * (trials["stage"] == 0)[..., None] * (1 - paid)[..., 
             )
         },
         wording=Wording(
-            clause="update the first choice by the value of the state reached and part of the second prediction "
-            "error (eligibility {eligibility%})",
+            clause="update the value of the first choice by that of the state reached and by part of the second "
+            "prediction error (eligibility {eligibility%})",
             parameter="eligibility",
             unit=0.3,
             label="eligibility",

@@ -79,16 +79,23 @@ NEEDS_TIME = Wording(
     clause="need further time for perception and movement (about {delay} s)", taken_for_granted=True
 )
 GROWS = ("strength",)
+LOG_NORMAL = ("process:a log-normal race",)
 
 
-def _evidence(name: str, code: str, wording: Wording, source: str, **own: Any) -> Mechanism:
-    """Make the mechanism of how evidence follows from the strength of a stimulus, where 1 is the strongest one."""
+def _evidence(
+    name: str, code: str, wording: Wording, source: str, quicker: str, **own: Any
+) -> Mechanism:
+    """Make the mechanism of how evidence follows from the strength of a stimulus, where 1 is the strongest one.
+
+    Its first clause is ``quicker`` in a race of log-normal decision times, where nothing is accumulated.
+    """
     return Mechanism(
         slot="evidence",
         name=name,
         code=f'evidence = parameters["rate"] * {code}',
         parameters={"rate": RATE, **own},
         wording=wording,
+        beside=(LOG_NORMAL, f"decide on the correct response {quicker}"),
         repairs=GROWS,
         source=source,
         needs=("strengths",) if own else (),
@@ -152,6 +159,10 @@ STRENGTH = (
         wording=Wording(
             clause="accumulate evidence at the same mean rate from all stimuli (drift rate {rate}, noise SD 1)"
         ),
+        beside=(
+            LOG_NORMAL,
+            "decide on the correct response more quickly, as much for all stimuli (by {rate} log units)",
+        ),
         predictions=({"property": "ignores", "in": "strength"},),
         source=RATCLIFF,
     ),
@@ -165,6 +176,7 @@ STRENGTH = (
             )
         ),
         PALMER,
+        "more quickly in proportion to the strength of the stimulus (by {rate} log units for the strongest)",
     ),
     _evidence(
         "a power",
@@ -177,6 +189,8 @@ STRENGTH = (
             label="power law",
         ),
         PALMER,
+        "more quickly by a power of the strength of the stimulus (exponent {exponent}, {rate} log units for the "
+        "strongest)",
         exponent=log_uniform(0.2, 5.0, "exponent", "1: evidence is proportional to strength"),
     ),
     _evidence(
@@ -190,6 +204,8 @@ STRENGTH = (
             label="saturation",
         ),
         NAKA,
+        "more quickly by an amount that saturates with the strength of the stimulus (half-saturation at {half} times "
+        "the strongest stimulus)",
         half=log_uniform(0.02, 20.0, "share of the strongest", "strength at half of the limit"),
     ),
     _evidence(
@@ -200,6 +216,7 @@ STRENGTH = (
             label="threshold",
         ),
         QUICK,
+        "more quickly if the stimulus is stronger than a threshold ({threshold%} of the strongest stimulus)",
         threshold=uniform(0.0, 0.9, "share of the strongest", "strength below which none is seen"),
     ),
 )
@@ -275,7 +292,7 @@ PATIENCE = (
         '1 - t / parameters["meeting"][..., None]',
         "meeting",
         log_uniform(0.3, 40.0, SECONDS, "when the bounds meet"),
-        "lower their decision bound steadily with time (to zero at {meeting} s)",
+        "lower both bounds linearly with time (to zero at {meeting} s)",
         "collapsing bounds",
         HAWKINS,
     ),
@@ -284,7 +301,7 @@ PATIENCE = (
         '1 / (1 + t / parameters["halving"][..., None])',
         "halving",
         log_uniform(0.1, 40.0, SECONDS, "when the bounds are half as far apart"),
-        "lower their decision bound exponentially with time (half-life {halving} s)",
+        "lower both bounds hyperbolically with time (to a half at {halving} s)",
         "urgency",
         CHURCHLAND,
     ),
@@ -293,7 +310,7 @@ PATIENCE = (
         'xp.exp(-((t / parameters["deadline"][..., None]) ** 3))',
         "deadline",
         log_uniform(0.2, 20.0, SECONDS, "when a third (1/e) of the bounds' distance is left"),
-        "lower their decision bound as a self-imposed deadline approaches (about {deadline} s)",
+        "lower both bounds as a self-imposed deadline approaches (about {deadline} s)",
         "deadline",
         f"{HAWKINS} (a Weibull distribution of shape 3)",
     ),
@@ -383,8 +400,8 @@ PROCESS = (
         wording=(
             Wording(
                 clause=(
-                    "add it, without noise within a trial, to the rate of the correct response's accumulator (mean "
-                    "rate {base_rate} per second without evidence), and give the response whose accumulator first "
+                    "add it to the rate of the correct response's accumulator, which is constant within a trial (on "
+                    "average {base_rate} per second without evidence), and give the response whose accumulator first "
                     "reaches its threshold ({bound})"
                 )
             ),
@@ -405,8 +422,8 @@ PROCESS = (
         },
         wording=(
             Wording(
-                clause="have a log-normal decision time for each response (median {median} s without evidence, log SD "
-                "{scatter_of_times}), and give the faster response"
+                clause="have a log-normal decision time for each response (median {median} s for a stimulus of no "
+                "strength, log SD {scatter_of_times}), and give the response that is decided first"
             ),
             NEEDS_TIME,
         ),

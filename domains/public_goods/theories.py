@@ -105,7 +105,7 @@ PAYOFF = (
     Mechanism(
         slot="payoff",
         name="cost of giving",
-        clause="give less when giving costs more",
+        clause="give less, the lower the return from the fund is",
         code='slope = slope - parameters["selfishness"] * (1 - returned)',
         parameters={
             "selfishness": log_uniform(0.02, 30.0, WHOLE, "weight of what giving costs oneself")
@@ -136,7 +136,7 @@ PAYOFF = (
             ),
         },
         wording=(
-            Wording(clause="give less when giving costs more"),
+            Wording(clause="give less, the lower the return from the fund is"),
             Wording(
                 clause="{much}value what the others gain from their contribution",
                 opposite_clause="{much}dislike what the others gain from their contribution",
@@ -239,8 +239,8 @@ RULES = (
         slot="rules",
         name="all or nothing",
         parameter="boldness",
-        clause="give {far}more where they can only give all or nothing",
-        opposite_clause="give {far}less where they can only give all or nothing",
+        clause="give {far}more where they can only give all or nothing than where they can give any amount",
+        opposite_clause="give {far}less where they can only give all or nothing than where they can give any amount",
         of="all_or_nothing",
         meaning="what the lack of a middle adds",
         label="boldness",
@@ -373,7 +373,7 @@ HABIT = (
         slot="habit",
         name="near the last gift",
         parameter="inertia",
-        clause="give about what they gave themselves in the last round",
+        clause="give about what they gave themselves in the previous round",
         to="own",
         repairs=("own", "others_minus_own"),
         breaks=OWN,
@@ -430,8 +430,8 @@ REACTION = (
         slot="reaction",
         name="to rewards",
         parameter="encouragement",
-        clause="give {far}more after they were rewarded",
-        opposite_clause="give {far}less after they were rewarded",
+        clause="give {far}more after others rewarded them",
+        opposite_clause="give {far}less after others rewarded them",
         of="rewarded / (rewarded + 0.25)",
         meaning="what large rewards add",
         label="encouragement",

@@ -86,8 +86,7 @@ STRENGTH = (
         slot="strength",
         name="in proportion",
         code="reach = strength + 0.0 * old",
-        wording=Wording(clause="is proportional to the strength of items", subject=MEMORY),
-        beside=(("mirror",), "rises in proportion to the strength of old items"),
+        wording=Wording(clause="rises in proportion to the strength of old items", subject=MEMORY),
         repairs=GROWS,
         needs=("strengths",),
         source=TANNER,
@@ -299,6 +298,9 @@ CRITERIA = (
 )
 
 
+STRONGEST = " for the strongest"
+
+
 def _evidence(name: str, below: str, wording: Wording, source: str, gain: str = "") -> Mechanism:
     """Evidence with a distribution function ``below``; old items gain ``sensitivity``, or what ``gain`` is."""
     own = {"sensitivity": log_uniform(0.05, 8.0, SD, "evidence of the strongest old items")}
@@ -316,6 +318,7 @@ p = rated(below, cut, mean, old * old_sd + (1 - old), side, inside, xp)
 """,
         parameters={} if gain else own,
         wording=wording,
+        beside=(("strength:any strength",), wording.clause.replace(STRONGEST, "")),
         repairs=("old", *GROWS),
         source=source,
     )
@@ -326,7 +329,7 @@ EVIDENCE = (
         "normal",
         "special.ndtr(z)",
         Wording(
-            clause="is normally distributed and higher for old items (d' = {sensitivity})",
+            clause="is normally distributed and higher for old items (d' = {sensitivity} for the strongest)",
             subject=MEMORY,
         ),
         f"{TANNER}; {GREEN}",
@@ -335,7 +338,8 @@ EVIDENCE = (
         "logistic",
         "special.expit(z)",
         Wording(
-            clause="has a logistic distribution and is higher for old items (by {sensitivity} scale units)",
+            clause="has a logistic distribution and is higher for old items (by {sensitivity} scale units for the "
+            "strongest)",
             subject=MEMORY,
         ),
         DECARLO,
@@ -344,7 +348,8 @@ EVIDENCE = (
         "extreme values",
         "xp.exp(-xp.exp(xp.clip(-z, -500.0, 500.0)))",
         Wording(
-            clause="has a Gumbel distribution and is higher for old items (by {sensitivity} scale units)",
+            clause="has a Gumbel distribution and is higher for old items (by {sensitivity} scale units for the "
+            "strongest)",
             subject=MEMORY,
         ),
         DECARLO,

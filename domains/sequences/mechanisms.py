@@ -293,7 +293,7 @@ FEATURE = (
         KAHNEMAN, ("imbalance_difference",), sd=3.0, limit=20.0, worth=2.0,
     ),
     _feature(
-        "mirror", "mirrored(letters, xp)", "sequence", "sequences that read the same backwards",
+        "mirror", "mirrored(letters, xp)", "sequence", "palindromes",
         "mirror symmetry",
         "Garner (1970), American Scientist 58(1), 34-42 (good patterns)", ("mirror_difference",),
     ),

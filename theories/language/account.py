@@ -79,8 +79,8 @@ MOST_LISTED = 4
 """Objects of one verb."""
 MIDDLE = "middle 80% of people"
 """The people between the ends of a range."""
-INTERVALS = "95% interval in brackets"
-"""Words beside the first value that has an interval."""
+INTERVAL = "95% interval "
+"""Words in the brackets behind the first value that has an interval."""
 UNSURE = "may"
 """Word before a side that the data do not show to be that of the median person."""
 TENDENCY = re.compile(
@@ -88,20 +88,25 @@ TENDENCY = re.compile(
 )
 """Words that "may" replaces."""
 INFINITIVES = {"are": "be", "is": "be", "has": "have"}
-NO_DIRECTION = "; no common direction is established"
-"""Words behind shares of people on two sides if either may have more of them."""
+DIFFER = "people differ: "
+"""Words before shares of people on two sides if either may have more of them."""
 UNKNOWN = 0.8
 """Width of the interval of a share from which on it is not stated."""
 MOSTLY = "most people"
 """People of whom a side is true if the range beside it has people on both sides."""
 OTHER_CHOICES = "their other choices show that"
 """Words after random choices that prevail: people learn and value also on trials on which they choose at random."""
-MOST_WORDS = 5
+MOST_WORDS = 6
 """Most words of a name."""
 PLACE = re.compile(r"(?P<about>about )?\{(?P<name>\w+)(?P<form>[%+~#/]?)\}")
 CHOICE = re.compile(r"\[([^\[\]|]*)\|([^\[\]|]*)\]")
 OF_TRIALS, OF_OTHERS = re.compile(r"(?<=%) of trials\b"), " of the other trials"
 """Shares of trials, and what they are shares of where the random choices are stated before."""
+MIXTURE = re.compile(
+    r"instead (?P<what>.*?),? (?P<share>on (some|(up to |less than )?\d[^,]* of (the other )?)"
+    r" ?trials( \([^()]*\))?)"
+)
+"""Pattern of a clause about another rule that people follow on a share of trials."""
 ASIDE = re.compile(r"\s*\([^()]*\{[^()]*\)")
 COMPLEX = re.compile(rf"^{UNSURE} |[,;:]| (and|or|if|where|when|once|until) ")
 """Pattern of a clause that makes a sentence of its own."""
@@ -338,8 +343,8 @@ def account_of(
     claim = " ".join(_sentences(stated, is_weak=is_nearly_random(stated, priors)))
     first, middle, later = claim.partition(MIDDLE)
     claim = first + middle + later.replace(MIDDLE, MIDDLE.removesuffix(" of people"))
-    first, remark, later = claim.partition(INTERVALS)
-    claim = first + remark + re.sub(rf"; {INTERVALS}| \({INTERVALS}\)", "", later)
+    first, remark, later = claim.partition(f"[{INTERVAL}")
+    claim = first + remark + later.replace(f"[{INTERVAL}", "[")
     return TheoryAccount(_account_name(head, stated), claim, tuple(stated))
 
 
@@ -366,9 +371,9 @@ def is_nearly_random(clauses: Sequence[StatedClause], priors: Mapping[str, Prior
 
 
 def _account_name(head: str, clauses: Sequence[StatedClause]) -> str:
-    """The form's name with the label of its strongest clause, if that is short enough."""
+    """The form's name with the label of its strongest clause, if that is short enough and has no label yet."""
     title = true_title(head, clauses)
-    for label in labels_in_order(head, clauses):
+    for label in labels_in_order(head, clauses) if " with " not in title else ():
         name = f"{title} with {label}"
         if len(name.split()) <= MOST_WORDS:
             return name
@@ -480,6 +485,14 @@ def _sentences(clauses: Sequence[StatedClause], *, is_weak: bool = False) -> lis
         sentences += [f"{'They' if is_weak else 'People'} {item.text}." for item in most]
         start, last = f"{OTHER_CHOICES} ", "people"
         stated = [replace(item, text=OF_TRIALS.sub(OF_OTHERS, item.text)) for item in stated]
+    for item in stated:
+        if mixture := MIXTURE.fullmatch(item.text):
+            what = re.sub(r" instead$", "", mixture["what"])
+            sentences.append(
+                f"{mixture['share'].capitalize()}, {'they' if sentences else 'people'} {what}."
+            )
+            start, last = "otherwise, ", "people"
+    stated = [item for item in stated if not MIXTURE.fullmatch(item.text)]
     for people, items in _in_parts(stated):
         for subject, text in _predicates(items):
             whose = people if subject == "people" else subject
@@ -719,6 +732,7 @@ def _tell_settled(
     strength = "" if is_strong else "hardly "
     direction = 1 if middle >= 0 or not clause.opposite_clause else -1
     mixed = is_strong and not pooled and _are_divided(clause, prior, priors)
+    is_unsure = is_strong and not mixed and _is_unsure(clause, prior, pooled=pooled)
     even = False
     if mixed:
         text, even = _mixed(clause, prior, float(np.mean(distances > 0)), priors)
@@ -728,9 +742,8 @@ def _tell_settled(
         side = _side(clause, direction)
         if is_strong:
             side = _with_estimate(side, clause, prior, direction)
-        text = _filled(side, strength, priors, pooled=pooled)
+        text = _filled(side, strength, priors, pooled=pooled, wide=is_unsure)
     limit = at_limit(prior)
-    is_unsure = is_strong and not mixed and _is_unsure(clause, prior, pooled=pooled)
     if is_unsure and not pooled and _has_both_sides(clause, prior, direction):
         text, mixed = _open_both_ways(clause, priors), True
     elif is_unsure:
@@ -914,7 +927,7 @@ def _mixed(
     # Of the second side no value is repeated.
     second = one[1] or _contrast(one[0], ASIDE.sub("", other[0]))
     first, second = (_filled(text, "", priors) for text in (one[0], second))
-    who, rest, is_even = "some people", "others", False
+    who, rest, is_even = "some", "others", False
     is_known = bool(prior.doubt) and is_share_learned(prior)
     if is_known:
         share, low, high = _share_of_people(clause, prior, priors)
@@ -922,12 +935,12 @@ def _mixed(
             share, low, high = 1 - share, 1 - high, 1 - low
         is_even = low <= 0.5 <= high
         who, rest = _people_in_words(share, low, high), "the rest"
-    end = "" if is_known and not is_even else NO_DIRECTION
     if is_known and is_even and high - low >= UNKNOWN:
         return _open_both_ways(clause, priors), is_even
+    lead = "" if is_known and not is_even else DIFFER
     if clause.subject:
-        return f"for {who}, {clause.subject} {first}, and for {rest}, {second}{end}", is_even
-    return f"{who} {first}, and {rest} {second}{end}", is_even
+        return f"{lead}for {who}, {clause.subject} {first}, and for {rest}, {second}", is_even
+    return f"{lead}{who} {first}, and {rest} {second}", is_even
 
 
 def _open_both_ways(clause: Wording, priors: Mapping[str, Prior]) -> str:
@@ -995,8 +1008,18 @@ def _n_common(words: Sequence[str], others: Sequence[str]) -> int:
     return len(list(takewhile(lambda pair: pair[0] == pair[1], pairs)))
 
 
-def _filled(text: str, strength: str, priors: Mapping[str, Prior], *, pooled: bool = False) -> str:
-    """A clause with "hardly" where it applies, and its learned values; values that were not learned are left out."""
+def _filled(
+    text: str,
+    strength: str,
+    priors: Mapping[str, Prior],
+    *,
+    pooled: bool = False,
+    wide: bool = False,
+) -> str:
+    """A clause with "hardly" where it applies, and its learned values; values that were not learned are left out.
+
+    With ``wide``, values also have the intervals that are far wider than the data imply.
+    """
     if strength == "hardly " and "{much}" not in text and "{far}" not in text:
         text = "{much}" + text
     text = text.replace("{much}", strength).replace("{far}", strength)
@@ -1022,15 +1045,14 @@ def _filled(text: str, strength: str, priors: Mapping[str, Prior], *, pooled: bo
     ranged = set[
         str
     ]()  # in parentheses with a range, of which the remark speaks, all values are ranges
-    has_range = has_interval = False
+    has_range = False
 
     def value(match: re.Match[str]) -> str:
         prior, form = priors[match["name"]], match["form"]
-        nonlocal has_range, has_interval
+        nonlocal has_range
         if pooled or not (match["name"] in ranged or _differ(prior)):
             figure = _figure(_quantile(prior, 0.5), form, fine=prior.is_log)
-            interval = _brackets(prior, form, figure, pooled=pooled)
-            has_interval = has_interval or bool(interval)
+            interval = _brackets(prior, form, figure, pooled=pooled, wide=wide)
             return f"{'' if interval else match['about'] or ''}{figure}{interval}"
         has_range = has_range or form != "#"
         return _range_in_words(prior, form)
@@ -1040,14 +1062,15 @@ def _filled(text: str, strength: str, priors: Mapping[str, Prior], *, pooled: bo
     text = PLACE.sub(value, ASIDE.sub(aside, text))
     if has_range and MIDDLE not in text:
         text = _with_aside(text, MIDDLE)
-    return _with_aside(text, INTERVALS) if has_interval else text
+    return text
 
 
-def _brackets(prior: Prior, form: str, figure: str, *, pooled: bool) -> str:
+def _brackets(prior: Prior, form: str, figure: str, *, pooled: bool, wide: bool) -> str:
     """The 95% interval of a value behind it, in its form; empty where it is not known or not seen in so many digits."""
     ends = median_interval(prior, pooled=pooled)
     # Where a spread is hardly known, the interval is far wider than the data imply.
-    if ends is None or form in ("#", "+") or (not pooled and SURE * prior.doubt > 1):
+    is_wide = not pooled and SURE * prior.doubt > 1
+    if ends is None or form in ("#", "+") or (is_wide and not wide):
         return ""
     low, high = (_end_of_interval(end, form, fine=prior.is_log) for end in ends)
     if form == "/":
@@ -1055,9 +1078,12 @@ def _brackets(prior: Prior, form: str, figure: str, *, pooled: bool) -> str:
     if low == high == figure:
         return ""
     if at_limit(prior) and figure in (low, high):
-        return f" [at least {low}]" if figure == high else f" [up to {high}]"
-    is_tiny = low.startswith("less than")
-    return f" [up to {high}]" if is_tiny else f" [{low.removesuffix('%')} to {high}]"
+        words = f"at least {low}" if figure == high else f"up to {high}"
+    elif low.startswith("less than"):
+        words = f"up to {high}"
+    else:
+        words = f"{low.removesuffix('%')} to {high}"
+    return f" [{INTERVAL}{words}]"
 
 
 def _end_of_interval(number: float, form: str, *, fine: bool) -> str:

@@ -317,9 +317,8 @@ SHORTCUT = (
         },
         wording=Wording(
             clause=(
-                "decide by the delays alone where only the amounts are similar (within {similar_amounts%} of "
-                "the larger), and by the amounts alone where only the delays are (within {similar_delays%} of "
-                "the longer)"
+                "decide by the delays alone if only the amounts are similar (within {similar_amounts%} of the larger), "
+                "and by the amounts alone if only the delays are similar (within {similar_delays%} of the longer)"
             ),
             label="similarity",
             overrides=True,
@@ -713,7 +712,7 @@ OTHER = (
         code='p = p + parameters["other_share"] * (0.5 + 0.5 * xp.sign(gap) - p)',
         parameters=SHARE,
         wording=Wording(
-            clause="instead take the larger amount {other_share~}, whatever the delays",
+            clause="instead take the larger amount, whatever the delays, {other_share~}",
             parameter="other_share",
             unit=0.1,
             label="a mixture",
@@ -728,7 +727,7 @@ OTHER = (
         code='p = p + parameters["other_share"] * (0.5 - 0.5 * xp.sign(wait) - p)',
         parameters=SHARE,
         wording=Wording(
-            clause="instead take the sooner option {other_share~}, whatever the amounts",
+            clause="instead take the sooner option, whatever the amounts, {other_share~}",
             parameter="other_share",
             unit=0.1,
             label="a mixture",

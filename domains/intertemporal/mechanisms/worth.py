@@ -357,7 +357,8 @@ DISCOUNTING = (
         },
         wording=Wording(
             clause=(
-                "mix a fast exponential discount rate (weighted {impatient_share%}) with a slow one"
+                "discount by the weighted mean of a fast exponential function (weight {impatient_share%}) and a "
+                "slow one"
             )
         ),
         repairs=("front_end_delay", "today_difference", *FEATURES_OF_DELAYS),

@@ -168,8 +168,8 @@ HISTORY = (
             )
         },
         wording=Wording(
-            clause="weight the cues that favoured the product chosen last {far}more",
-            opposite_clause="weight the cues that favoured the product chosen last {far}less",
+            clause="give {far}more weight to the cues that favoured the product chosen on the previous trial",
+            opposite_clause="give {far}less weight to the cues that favoured the product chosen on the previous trial",
             parameter="confirmation",
             unit=0.7,
             label="confirmation",

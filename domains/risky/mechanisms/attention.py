@@ -181,7 +181,7 @@ feature = (length[:, 1] - length[:, 0]) / 2.302585
     _attention(
         name="certainty",
         parameter="certainty",
-        clause="{much}like an outcome that is certain",
+        clause="{much}favour a certain outcome beyond its value",
         code="""
 sure = 1.0 * (shown.sum(axis=-1) == 1)
 feature = sure[:, 1] - sure[:, 0]

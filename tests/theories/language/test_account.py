@@ -9,7 +9,6 @@ import pytest
 from lakatos.domains import FAMILIES
 from lakatos.theories.errors import TheorySourceError
 from lakatos.theories.language.account import (
-    NO_DIRECTION,
     Wording,
     _joined,
     _unsure,
@@ -102,8 +101,8 @@ def test_a_centre_at_a_limit_or_a_flat_fit_says_that_people_differ_without_a_sha
     flat = learned(0.3, 3.0, low=-2.0, high=2.0)
     texts = [tell_clause(PULL, {"pull": prior}).text for prior in (at_a_limit, flat)]
     assert texts == [
-        "some people dislike it, and others like it; no common direction is established",
-        "some people like it, and others dislike it; no common direction is established",
+        "people differ: some dislike it, and others like it",
+        "people differ: some like it, and others dislike it",
     ]
     inside = learned(0.3, 0.6, low=-2.0, high=2.0)
     assert tell_clause(PULL, {"pull": inside}).text.startswith(
@@ -191,8 +190,7 @@ def test_two_sides_without_a_clear_majority_give_no_name() -> None:
     two_sides = replace(PULL, opposite_label="aversion")
     found = account_of("Sum", [Wording("count"), two_sides], {"pull": learned(0.05, 1.0)})
     assert found.claim == (
-        "People count. 52% of people (95% interval 35% to 68%) like it, and the rest dislike it; no common direction "
-        "is established."
+        "People count. People differ: 52% of people (95% interval 35% to 68%) like it, and the rest dislike it."
     )
     assert found.name == "Sum"
 
@@ -244,12 +242,12 @@ def test_where_people_differ_much_a_range_is_told_in_place_of_a_median():
     clause = Wording("expect a price (about {price} cents)")
     alike, apart = learned(10.0, 0.5, 0.0, 30.0), learned(10.0, 5.0, 0.0, 30.0)
     assert tell_clause(clause, {"price": alike}).text == (
-        "expect a price (10 [9.8 to 10] cents; 95% interval in brackets)"
+        "expect a price (10 [95% interval 9.8 to 10] cents)"
     )
     told = tell_clause(clause, {"price": apart}).text
     assert told == "expect a price (4.1 to 16 cents for the middle 80% of people)"
     pooled = tell_clause(clause, {"price": apart}, pooled=True).text
-    assert pooled == "expect a price (10 [3.4 to 20] cents; 95% interval in brackets)"
+    assert pooled == "expect a price (10 [95% interval 3.4 to 20] cents)"
     unsure = Prior("normal", 0.0, 30.0, 10.0, 5.0, doubt=0.8)
     assert tell_clause(clause, {"price": unsure}).text == "expect a price (about 10 cents)"
 
@@ -572,7 +570,7 @@ def test_a_share_has_the_interval_of_as_many_people_as_its_spread_is_known_from(
     assert told.startswith("69% of people (95% interval 52% to 83%) like it")
     even = tell_clause(PULL, {"pull": learned(0.05, 1.0)}).text
     assert even == (
-        "52% of people (95% interval 35% to 68%) like it, and the rest dislike it; no common direction is established"
+        "people differ: 52% of people (95% interval 35% to 68%) like it, and the rest dislike it"
     )
     below = tell_clause(PULL, {"pull": learned(-0.5, 1.0)}).text
     assert below.startswith("69% of people (95% interval 52% to 83%) dislike it")
@@ -581,7 +579,7 @@ def test_a_share_has_the_interval_of_as_many_people_as_its_spread_is_known_from(
     )
     assert nearly.text == "virtually all people count"
     unknown = tell_clause(PULL, {"pull": learned(0.5, 1.0, doubt=0.0)}).text
-    assert unknown == f"some people like it, and others dislike it{NO_DIRECTION}"
+    assert unknown == "people differ: some like it, and others dislike it"
 
 
 def test_a_share_that_may_be_anything_is_not_stated():
@@ -733,7 +731,7 @@ def test_an_estimate_at_the_limit_of_its_range_has_a_one_sided_interval():
     lapse = Wording("guess {lapse~}")
     high = Prior("normal", 0.0, 0.9, 0.9, 0.05, doubt=0.4)
     assert tell_clause(lapse, {"lapse": high}).text == (
-        "guess on 87% [at least 84%] of trials (95% interval in brackets)"
+        "guess on 87% [95% interval at least 84%] of trials"
     )
 
 
@@ -770,7 +768,7 @@ def test_an_interval_that_excludes_one_does_not_print_one():
     )
     prior = Prior("log_normal", 0.05, 20.0, 0.1, 0.06, unit="ratio", doubt=0.49)
     assert account_of("Losses", [ratio], {"ratio": prior}).claim == (
-        "People weight losses more than gains (ratio 1.1 [1.02 to 1.2]; 95% interval in brackets)."
+        "People weight losses more than gains (ratio 1.1 [95% interval 1.02 to 1.2])."
     )
 
 
@@ -778,6 +776,29 @@ def test_a_slight_tendency_is_not_called_a_rare_one():
     clause = Wording("{much}tend to take the first one", parameter="pull", unit=0.5)
     assert tell_clause(clause, {"pull": learned(0.02)}).text == (
         "have hardly any tendency to take the first one"
+    )
+
+
+def test_another_rule_on_some_trials_comes_first_and_the_rest_of_trials_after_it() -> None:
+    lapse = Wording("choose at random {lapse~}", sentence=3)
+    other = Wording(
+        "instead take the sooner option, whatever the amounts, {share~}", "share", unit=0.1
+    )
+    clauses = [Wording("weigh amounts"), Wording("add them up"), other, lapse]
+    few = {"share": learned(0.44, low=0.0, high=1.0), "lapse": learned(0.03, low=0.0, high=0.4)}
+    assert account_of("Adding", clauses, few).claim == (
+        "On 44% of trials, people take the sooner option, whatever the amounts. Otherwise, they weigh amounts and add "
+        "them up. They choose at random on 3% of trials."
+    )
+    by_cue = replace(other, clause="instead decide by the cue on which they differ {share~}")
+    assert account_of("Adding", [*clauses[:2], by_cue], few).claim == (
+        "On 44% of trials, people decide by the cue on which they differ. Otherwise, they weigh amounts and add them "
+        "up."
+    )
+    most = {**few, "lapse": learned(0.6, low=0.0, high=1.0)}
+    assert account_of("Adding", clauses, most).claim == (
+        "People choose at random on 60% of trials. On 44% of the other trials, they take the sooner option, whatever "
+        "the amounts. Otherwise, they weigh amounts and add them up."
     )
 
 
@@ -802,7 +823,7 @@ def test_all_numbers_of_parentheses_with_a_range_are_ranges() -> None:
     rates = Wording("run (rate {pull} for one, {rate} for the other)")
     alike = {"pull": learned(1.0, 0.02), "rate": learned(2.0, 0.02)}
     assert tell_clause(rates, alike).text == (
-        "run (rate 1 [0.99 to 1.01] for one, 2 for the other; 95% interval in brackets)"
+        "run (rate 1 [95% interval 0.99 to 1.01] for one, 2 for the other)"
     )
     differing = alike | {"rate": learned(2.0, 1.0, doubt=0.01)}
     assert tell_clause(rates, differing).text == (
@@ -877,7 +898,7 @@ def test_a_value_has_its_interval_in_brackets_which_the_first_one_explains():
     clauses = [Wording("discount (k = {k} per day)"), lapse]
     # The ends are those of 1.96 * 0.2 * sqrt(2) * 0.2 around log 0.2, and of 1.96 * 0.3 * sqrt(2) * 0.02 around 0.12.
     assert account_of("Rate", clauses, priors).claim == (
-        "People discount (k = 0.2 [0.18 to 0.22] per day; 95% interval in brackets). They choose at random on "
+        "People discount (k = 0.2 [95% interval 0.18 to 0.22] per day). They choose at random on "
         "12% [10 to 14%] of trials."
     )
     # Where a spread is hardly known, the interval would be far too wide.
@@ -889,7 +910,7 @@ def test_a_value_has_its_interval_in_brackets_which_the_first_one_explains():
     )
     # Of pooled responses, the spread is what is not known of the shared value.
     shared = tell_clause(clauses[0], unknown, pooled=True).text
-    assert shared == "discount (k = 0.2 [0.14 to 0.3] per day; 95% interval in brackets)"
+    assert shared == "discount (k = 0.2 [95% interval 0.14 to 0.3] per day)"
 
 
 def test_of_people_on_one_side_of_a_limit_a_range_is_stated() -> None:
@@ -917,11 +938,15 @@ def test_a_direction_whose_interval_includes_the_neutral_value_is_called_uncerta
         return account_of("Discounting, contracted time", [time], {"power": prior}).claim
 
     assert told(0.1) == (
-        "People may weight each further day more than the one before (exponent 1.1 [0.96 to 1.3]; 95% interval "
-        "in brackets)."
+        "People may weight each further day more than the one before (exponent 1.1 [95% interval 0.96 to 1.3])."
+    )
+    # However few people are known, a side that may not be theirs has its interval.
+    few = Prior("log_normal", 0.2, 5.0, 0.1, 0.1, unit="exponent", doubt=0.9)
+    assert tell_clause(time, {"power": few}).text.endswith(
+        "(exponent 1.1 [95% interval 0.86 to 1.4])"
     )
     assert told(0.2) == (
-        "People weight each further day more than the one before (exponent 1.2 [1.1 to 1.4]; 95% interval in brackets)."
+        "People weight each further day more than the one before (exponent 1.2 [95% interval 1.1 to 1.4])."
     )
     names = [
         account_of(
@@ -968,12 +993,10 @@ def test_two_sides_without_a_clear_majority_are_stated_with_the_share_and_its_in
     subject = replace(PULL, clause="is high", opposite_clause="is low", subject="the criterion")
     prior = {"pull": learned(0.05, 1.0)}
     assert tell_clause(subject, prior).text == (
-        "for 52% of people (95% interval 35% to 68%), the criterion is high, and for the rest, is low; no common "
-        "direction is established"
+        "people differ: for 52% of people (95% interval 35% to 68%), the criterion is high, and for the rest, is low"
     )
     assert account_of("Adding", [Wording("add"), PULL], prior).claim == (
-        "People add. 52% of people (95% interval 35% to 68%) like it, and the rest dislike it; no common direction is "
-        "established."
+        "People add. People differ: 52% of people (95% interval 35% to 68%) like it, and the rest dislike it."
     )
 
 

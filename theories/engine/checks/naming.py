@@ -84,7 +84,6 @@ def _names(theory: Theory, namesakes: Sequence[Theory]) -> Iterator[str]:
     for part in _own_parts(theory, namesakes):
         yield from _short(f"{head} with {part}")
     for number in count(2):
-        yield from _short(f"{first} {number}")
         yield f"{head} {number}"
 
 
