@@ -213,7 +213,7 @@ class RunReading:
     def misfit_of_others(self) -> str:
         """That other theories pass the test of the misfit ratio, too; empty where none does, or the leader does not."""
         found = self.concluded
-        if found is None or self.leader is None:
+        if found is None or self.leader is None or self.no_finding:
             return ""
         others = [line.theory for line in self.board.standings if line.theory != self.leader]
         return weak_support(found.left_by(self.leader), [found.left_by(name) for name in others])
