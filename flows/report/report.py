@@ -44,6 +44,7 @@ from lakatos.flows.report.judging_facts import (
 )
 from lakatos.flows.report.limits import limits
 from lakatos.flows.report.methods import methods_paragraph
+from lakatos.flows.report.misfits import checks_of_leader
 from lakatos.flows.report.reader import (
     RunReading,
     mean_ceiling,
@@ -152,6 +153,7 @@ def render(
         "experiments": [experiment_facts(reading, name) for name in state.experiments.designs],
         "failures": failure_facts(reading),
         "course": course(reading),
+        "checks": checks_of_leader(reading),
         "frozen_differences": FROZEN_DIFFERENCES,
         "ratio": ratio_of_verdict(reading),
         "errors": error_facts(reading),
