@@ -39,7 +39,9 @@ def checks_of_leader(reading: RunReading) -> ChecksOfLeader:
         n_misfits = sum(bool(claim.feature) for claim in own.record.claims)
         found[own.record.cycle] = (own.record.n_checks, n_misfits)
     cycle = max(found, default=0)
-    last = max((item.record.cycle for item in reading.state.experiments.designs.values()), default=0)
+    last = max(
+        (item.record.cycle for item in reading.state.experiments.designs.values()), default=0
+    )
     text = checks_in_words(*found.get(cycle, (0, 0)), cycle, is_last=cycle >= last)
     return ChecksOfLeader(text, own, others)
 
@@ -58,6 +60,4 @@ def checks_in_words(n_checks: int, n_misfits: int, cycle: int, *, is_last: bool)
     of_all = f" of {plural(n_checks, 'predictive check')}" if n_checks else " predictive checks"
     find = "finds" if n_misfits <= 1 else "find"
     later = "" if is_last else "; it was not checked on the responses collected later"
-    return (
-        f"{n_misfits or 'None'}{of_all} of the leading theory (cycle {cycle}) {find} a misfit{later}."
-    )
+    return f"{n_misfits or 'None'}{of_all} of the leading theory (cycle {cycle}) {find} a misfit{later}."

@@ -52,6 +52,7 @@ from lakatos.flows.report.reader import (
     open_reading,
     text_below,
 )
+from lakatos.flows.report.references import references
 from lakatos.flows.report.size_path import path_figure
 from lakatos.flows.report.templating import TEMPLATES, page_environment
 from lakatos.flows.report.theory_facts import winner_facts
@@ -162,6 +163,7 @@ def render(
         "judging": judging_facts(reading),
         "models": utterance_facts(reading),
         "limits": limits(reading),
+        "references": references(reading, [line.theory for line in reading.board.standings]),
         "methods": methods_paragraph(reading),
         "style": Markup("").join(Markup((TEMPLATES / name).read_text("utf-8")) for name in STYLES),
     }

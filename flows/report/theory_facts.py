@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from lakatos.experiments.interval import LEAST_UNITS
 from lakatos.experiments.task import Domain
+from lakatos.flows.report.equations import equations_of
 from lakatos.flows.report.family_tree import origin
 from lakatos.flows.report.figures import theory_scatter
 from lakatos.flows.report.formats import figures3
@@ -122,6 +123,7 @@ def winner_facts(reading: RunReading) -> dict[str, Any] | None:
         "origin": origin(known.author),
         "parameters": list(parameter_rows(theory)),
         "source": program_of(reading, leader),
+        "equations": [clean(line) for line in equations_of(theory.program.source)],
         "code_name": " + ".join(parts),
         "n_clauses": len(stated_mechanisms(theory, reading.domain)),
         "shown": _tried_clauses(reading),

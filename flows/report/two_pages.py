@@ -6,6 +6,7 @@ has the figures, the Methods paragraph and the limitations. Like the report, it 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -18,6 +19,7 @@ from lakatos.flows.report.experiment_facts import data_facts
 from lakatos.flows.report.limits import limits
 from lakatos.flows.report.methods import methods_paragraph
 from lakatos.flows.report.reader import RunReading, shortened, text_below
+from lakatos.flows.report.references import TheoryReferences, references
 from lakatos.flows.report.svg import NARROW
 from lakatos.flows.report.templating import TEMPLATES, page_environment
 from lakatos.flows.report.theory_facts import winner_facts
@@ -34,6 +36,7 @@ MOST_THEORIES: Final = 6
 MOST_LIMITS: Final = 3
 LONGEST_CLAIM: Final = 1000
 LONGEST_TEXT: Final = 700
+LONGEST_REFERENCES: Final = 450
 STYLES: Final = ("page.css", "summary.css")
 
 
@@ -85,6 +88,7 @@ def render_summary(reading: RunReading, report: str) -> str:
         "methods": methods_paragraph(reading),
         "limits": known_limits[:MOST_LIMITS],
         "n_more_limits": max(len(known_limits) - MOST_LIMITS, 0),
+        "references": references_that_fit(references(reading, [line.theory for line in lines])),
         "report": report,
         "head": reading.trace.journal.head[1],
         "style": Markup("").join(Markup((TEMPLATES / name).read_text("utf-8")) for name in STYLES),
@@ -116,6 +120,16 @@ def comparison_lines(
         for line in standings
         if line.theory in shown
     ]
+
+
+def references_that_fit(found: Sequence[TheoryReferences]) -> list[TheoryReferences]:
+    """References of the theories that competed, in the order of the table, as far as the page has room for them."""
+    kept, length = [], 0
+    for item in found:
+        length += sum(map(len, item.sources))
+        if not item.name and length <= LONGEST_REFERENCES:
+            kept.append(item)
+    return kept
 
 
 def _verdict(reading: RunReading) -> str:

@@ -35,9 +35,7 @@ def test_a_diagnosis_of_another_theory_is_not_one_of_the_leading_theory(
         assert reading.leader is not None
         for diagnosed, own in ((reading.leader, 1), ("other", 0)):
             record = first.record.model_copy(update={"loser": diagnosed, "n_checks": 5})
-            theories = replace(
-                reading.state.theories, diagnoses=(replace(first, record=record),)
-            )
+            theories = replace(reading.state.theories, diagnoses=(replace(first, record=record),))
             monkeypatch.setattr(reading, "state", replace(reading.state, theories=theories))
             found = checks_of_leader(reading)
             assert (found.own is not None, len(found.others)) == (bool(own), 1 - own)
