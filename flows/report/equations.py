@@ -23,6 +23,7 @@ SAME: Final = frozenset(("asarray", "broadcast_to", "squeeze", "astype"))
 FILLED: Final[Mapping[str, int]] = {"ones_like": 1, "zeros_like": 0}
 PLACED: Final = frozenset(("take_along_axis", "argmax", "argmin", "argsort"))
 """Functions of places in arrays, which no formula has."""
+AXES: Final = frozenset(("axis", "keepdims", "dtype"))
 OVERFLOW: Final = 30
 """Limits of a clipped value from which on they only prevent an overflow."""
 GIVEN: Final = frozenset(("parameters", "trials", "state", "response", "feedback"))
@@ -55,7 +56,10 @@ def equations_of(source: str) -> list[str]:
     found: list[str] = []
     for name in ("choose", "learn"):
         if name in functions:
-            lines = _lines(functions[name].body)
+            try:
+                lines = _lines(functions[name].body)
+            except RecursionError:
+                lines = None
             if lines is None:
                 return []
             found += lines
@@ -69,7 +73,7 @@ def _lines(body: Sequence[ast.stmt]) -> list[str] | None:
     inputs, estimated = {"trials"}, set(GIVEN) - {"trials"}
     for target, value in _needed(body):
         read = set(_names_in(value))
-        right = written.visit(value) if isinstance(value, ast.expr) else value
+        right: ast.AST = written.write(value) if isinstance(value, ast.expr) else value
         is_formula = all(isinstance(node, FORMULA) for node in ast.walk(right)) and not _is_outer(
             right
         )
@@ -136,11 +140,14 @@ def _assignments(statement: ast.stmt) -> Iterator[tuple[str, ast.AST, bool]]:
     """Name, value, and whether the value is kept in the state, of everything that a statement sets."""
     if isinstance(statement, ast.AugAssign):
         read = ast.parse(ast.unparse(statement.target), mode="eval").body
-        pairs = [(statement.target, ast.BinOp(read, statement.op, statement.value))]
+        pairs: list[tuple[ast.expr, ast.expr]] = [
+            (statement.target, ast.BinOp(read, statement.op, statement.value))
+        ]
     elif isinstance(statement, ast.Assign):
         target, value = statement.targets[0], statement.value
-        several = isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple)
-        pairs = list(zip(target.elts, value.elts, strict=True)) if several else [(target, value)]  # type: ignore[attr-defined]
+        pairs = [(target, value)]
+        if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+            pairs = list(zip(target.elts, value.elts, strict=False))
     else:
         pairs = []
         for node in ast.walk(statement):
@@ -151,8 +158,8 @@ def _assignments(statement: ast.stmt) -> Iterator[tuple[str, ast.AST, bool]]:
     for left, right in pairs:
         if isinstance(left, ast.Name):
             yield left.id, right, False
-        elif isinstance(left, ast.Subscript) and ast.unparse(left.value) == "state":
-            yield str(ast.literal_eval(left.slice)), right, True
+        elif isinstance(left, ast.Subscript) and isinstance(left.slice, ast.Constant):
+            yield str(left.slice.value), right, ast.unparse(left.value) == "state"
         else:
             for node in ast.walk(left):
                 if isinstance(node, ast.Name):
@@ -176,6 +183,12 @@ class _Written(ast.NodeTransformer):
         self.known: dict[str, ast.expr] = {}
         """Numbers and other names that names stand for."""
 
+    def write(self, node: ast.expr) -> ast.expr:
+        """An expression as a formula."""
+        found = self.visit(node)
+        assert isinstance(found, ast.expr)
+        return found
+
     def visit_Name(self, node: ast.Name) -> ast.expr:
         return self.known.get(node.id, node)
 
@@ -183,10 +196,10 @@ class _Written(ast.NodeTransformer):
         """An entry of a dictionary by its key, an option by its number, and a value without its added axes."""
         index = node.slice
         if isinstance(index, ast.Constant) and isinstance(index.value, str):
-            return ast.Name(index.value)
+            return ast.Name(" ".join(index.value.split()))
         if isinstance(node.value, ast.Attribute) and node.value.attr == "shape":
-            return ast.Name(f"n({ast.unparse(self.visit(node.value.value))})")
-        value = self.visit(node.value)
+            return ast.Name(f"n({ast.unparse(self.write(node.value.value))})")
+        value = self.write(node.value)
         parts = index.elts if isinstance(index, ast.Tuple) else [index]
         kept = [item for item in parts if not _is_axis(item)]
         if not kept:
@@ -205,11 +218,11 @@ class _Written(ast.NodeTransformer):
         if isinstance(node.func, ast.Attribute):
             name = node.func.attr
             given = given if _is_library(node.func.value) else [node.func.value, *given]
-        values = [self.visit(item) for item in given]
+        values = [self.write(item) for item in given]
         values = [
             item for item in values if not (isinstance(item, ast.Constant) and item.value is None)
         ]
-        if name in PLACED:
+        if name in PLACED or not values or {item.arg for item in node.keywords} - AXES:
             return node
         if name in FILLED:
             return ast.Constant(FILLED[name])
@@ -218,7 +231,7 @@ class _Written(ast.NodeTransformer):
         if name == "clip" and _number(values[0]) == 0:
             return values[0]
         if name == "stack" and isinstance(given[0], ast.List):
-            return ast.Tuple([self.visit(item) for item in given[0].elts])
+            return ast.Tuple([self.write(item) for item in given[0].elts])
         if name == "where" and len(values) == 3:
             return values[1] if _is_always_true(values[0]) else ast.IfExp(*values)
         if name == "expm1":
@@ -233,7 +246,7 @@ class _Written(ast.NodeTransformer):
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
         """An operation, without terms that are zero and factors that are one."""
-        left, right, sign = self.visit(node.left), self.visit(node.right), node.op
+        left, right, sign = self.write(node.left), self.write(node.right), node.op
         first, second = _number(left), _number(right)
         if first is not None and second is not None and type(sign) in FOLDED:
             return ast.Constant(FOLDED[type(sign)](first, second))

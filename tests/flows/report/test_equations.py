@@ -103,3 +103,19 @@ def value_of(
             text = text.replace(sign, python)
         known[target] = eval(text, {}, known)
     return float(known["p"])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        'state[name] = parameters["w"]; p = parameters["w"] * 2',
+        "p = xp.clip()",
+        'p = xp.round(parameters["w"], decimals=2)',
+        'a, b = parameters["w"]; p = a',
+        "p = " + "-" * 700 + 'parameters["w"]',
+    ],
+)
+def test_any_program_that_can_be_read_is_written_or_refused_without_an_error(
+    statement: str,
+) -> None:
+    assert isinstance(written(statement, "return p"), list)
