@@ -22,6 +22,7 @@ from markupsafe import Markup
 
 from lakatos.experiments.data_sets import data_sets_of
 from lakatos.flows.errors import check_file_place
+from lakatos.flows.report.absolute_fit import absolute_fits
 from lakatos.flows.report.by_condition import conditions_found
 from lakatos.flows.report.by_experiment import leader_by_experiment
 from lakatos.flows.report.course import (
@@ -45,6 +46,7 @@ from lakatos.flows.report.judging_facts import (
 from lakatos.flows.report.limits import limits
 from lakatos.flows.report.methods import methods_paragraph
 from lakatos.flows.report.misfits import checks_of_leader
+from lakatos.flows.report.random_trials import on_random_trials
 from lakatos.flows.report.reader import (
     RunReading,
     mean_ceiling,
@@ -145,6 +147,8 @@ def render(
         "mapped": state.campaign.map.record if state.campaign.map else None,
         "ceiling": mean_ceiling(reading, list(state.experiments.collected)),
         "by_experiment": leader_by_experiment(reading),
+        "random_trials": on_random_trials(reading),
+        "fits": absolute_fits(reading),
         "by_condition": conditions_found(reading),
         "by_data_set": bool(data_sets_of(reading.board.experiments)),
         "company": company,

@@ -13,11 +13,13 @@ from typing import Any, Final
 
 from markupsafe import Markup
 
+from lakatos.flows.report.absolute_fit import absolute_fits
 from lakatos.flows.report.charts import IntervalRow, intervals
 from lakatos.flows.report.download import small
 from lakatos.flows.report.experiment_facts import data_facts
 from lakatos.flows.report.limits import limits
 from lakatos.flows.report.methods import methods_paragraph
+from lakatos.flows.report.random_trials import on_random_trials
 from lakatos.flows.report.reader import RunReading, shortened, text_below
 from lakatos.flows.report.references import TheoryReferences, references
 from lakatos.flows.report.svg import NARROW
@@ -83,6 +85,8 @@ def render_summary(reading: RunReading, report: str) -> str:
         "unexplained": shortened(reading.beside_published.replace(SCALE, ""), LONGEST_TEXT),
         "data": data_facts(reading),
         "lines": lines,
+        "fits": absolute_fits(reading),
+        "random_trials": on_random_trials(reading),
         "n_others": len(reading.board.standings) - len(lines),
         "differences": _differences(reading, lines),
         "methods": methods_paragraph(reading),
