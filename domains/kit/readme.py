@@ -8,7 +8,6 @@ from __future__ import annotations
 import ast
 import inspect
 import sys
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -22,8 +21,6 @@ from lakatos.theories.language.family import Family, find_family
 
 FOLDER = Path(__file__).resolve().parent.parent
 """Folder of the kinds of tasks."""
-SHARED_BY = 0.5
-"""Share of the published theories beyond which a common part, such as the choice rule, is not cited for each."""
 
 
 def readme_of(name: str) -> str:
@@ -73,19 +70,8 @@ def _trials(domain: Domain) -> Iterator[str]:
 
 def _theories(family: Family) -> Iterable[Sequence[str]]:
     """Published theories with the sources of those parts that not nearly all of them share, or of all their parts."""
-    sources = {(item.slot, item.name): item.source for item in family.grammar.mechanisms}
-    used = {
-        name: [
-            sources.get((slot, mechanism), "")
-            for slot, mechanisms in composition.slots.items()
-            for mechanism in mechanisms
-        ]
-        for name, (_, composition) in family.seeds.items()
-    }
-    n_users = Counter(source for own in used.values() for source in set(own))
-    for name, (title, _) in family.seeds.items():
-        own = [item for item in used[name] if item and n_users[item] <= SHARED_BY * len(used)]
-        yield f"`{name}`", title, "; ".join(dict.fromkeys(own or filter(None, used[name])))
+    for name, (title, composition) in family.seeds.items():
+        yield f"`{name}`", title, "; ".join(family.sources(composition.slots))
 
 
 def _mechanisms(family: Family) -> Iterable[Sequence[str]]:

@@ -33,6 +33,17 @@ def figures3(value: float) -> str:
     return f"{value:.3g}".replace("-", "−")
 
 
+def in_brackets(interval_text: str) -> str:
+    """An interval's ends in brackets; words that there is none as they are."""
+    low, between, high = interval_text.partition(" to ")
+    return f"[{low}, {high}]" if between else interval_text
+
+
+def percent(value: float | None) -> str:
+    """A proportion in percent; a dash where there is none."""
+    return "–" if value is None else f"{value:.0%}"
+
+
 def thousands(value: int) -> str:
     """A whole number with commas between thousands."""
     return f"{value:,}"
@@ -115,10 +126,12 @@ FILTERS: dict[str, Callable[..., str]] = {
     "experiment": experiment_of_data_set,
     "interval": interval,
     "interval_of": interval_of,
+    "in_brackets": in_brackets,
     "interval_of_error": interval_of_error,
     "listed": listed,
     "plural": plural,
     "thousands": thousands,
     "moment": moment,
+    "percent": percent,
 }
 """Functions that templates may apply to a value."""

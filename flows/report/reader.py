@@ -30,7 +30,7 @@ from lakatos.theories.engine.record import (
     TheoryCompleteness,
     TheoryScored,
 )
-from lakatos.theories.engine.scoreboard import Scoreboard, prequential_advantage
+from lakatos.theories.engine.scoreboard import Scoreboard, frozen_advantage, prequential_advantage
 from lakatos.theories.engine.scoring.score import ScoreEstimate, is_tie
 from lakatos.theories.engine.scoring.unexplained import ErrorRatio
 from lakatos.theories.findings.verdicts.company import PRINTED_ALIKE, describe
@@ -229,6 +229,21 @@ class RunReading:
         if self.leader is None:
             return ()
         return tied_with(self.state.theories, self.state.experiments, self.leader)
+
+    @cached_property
+    def behind_frozen(self) -> Mapping[Digest, ScoreEstimate]:
+        """Advantage of the leader over other theories in frozen predictions of both, where there are any."""
+        state = self.state
+        if self.leader is None:
+            return {}
+        found = {
+            line.theory: frozen_advantage(
+                state.theories, state.experiments, self.leader, line.theory
+            )
+            for line in self.board.standings
+            if line.theory != self.leader
+        }
+        return {theory: item[0] for theory, item in found.items() if item is not None}
 
     @property
     def n_above_leader(self) -> int:

@@ -22,6 +22,7 @@ from markupsafe import Markup
 
 from lakatos.experiments.data_sets import data_sets_of
 from lakatos.flows.errors import check_file_place
+from lakatos.flows.report.absolute_fit import absolute_fits
 from lakatos.flows.report.by_condition import conditions_found
 from lakatos.flows.report.by_experiment import leader_by_experiment
 from lakatos.flows.report.course import (
@@ -45,6 +46,8 @@ from lakatos.flows.report.judging_facts import (
 from lakatos.flows.report.learning_curve import learning_curve
 from lakatos.flows.report.limits import limits
 from lakatos.flows.report.methods import methods_paragraph
+from lakatos.flows.report.misfits import checks_of_leader
+from lakatos.flows.report.random_trials import on_random_trials
 from lakatos.flows.report.reader import (
     RunReading,
     mean_ceiling,
@@ -52,6 +55,7 @@ from lakatos.flows.report.reader import (
     open_reading,
     text_below,
 )
+from lakatos.flows.report.references import references
 from lakatos.flows.report.size_path import path_figure
 from lakatos.flows.report.templating import TEMPLATES, page_environment
 from lakatos.flows.report.theory_facts import winner_facts
@@ -145,6 +149,8 @@ def render(
         "ceiling": mean_ceiling(reading, list(state.experiments.collected)),
         "by_experiment": leader_by_experiment(reading),
         "learning_curve": learning_curve(reading),
+        "random_trials": on_random_trials(reading),
+        "fits": absolute_fits(reading),
         "by_condition": conditions_found(reading),
         "by_data_set": bool(data_sets_of(reading.board.experiments)),
         "company": company,
@@ -154,6 +160,7 @@ def render(
         "experiments": [experiment_facts(reading, name) for name in state.experiments.designs],
         "failures": failure_facts(reading),
         "course": course(reading),
+        "checks": checks_of_leader(reading),
         "frozen_differences": FROZEN_DIFFERENCES,
         "ratio": ratio_of_verdict(reading),
         "errors": error_facts(reading),
@@ -162,6 +169,7 @@ def render(
         "judging": judging_facts(reading),
         "models": utterance_facts(reading),
         "limits": limits(reading),
+        "references": references(reading, [line.theory for line in reading.board.standings]),
         "methods": methods_paragraph(reading),
         "style": Markup("").join(Markup((TEMPLATES / name).read_text("utf-8")) for name in STYLES),
     }

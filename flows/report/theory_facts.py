@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from lakatos.experiments.interval import LEAST_UNITS
 from lakatos.experiments.task import Domain
+from lakatos.flows.report.equations import equations_of
 from lakatos.flows.report.family_tree import origin
 from lakatos.flows.report.figures import theory_scatter
 from lakatos.flows.report.formats import figures3
@@ -26,6 +27,7 @@ from lakatos.flows.report.reader import (
 )
 from lakatos.theories.language.account import at_limit, is_as_declared, is_at_high
 from lakatos.theories.language.family import find_family
+from lakatos.theories.language.population_interval import EstimateInterval, median_of, sd_of
 from lakatos.theories.language.prior import Prior
 from lakatos.theories.language.theory import Theory
 from lakatos.traces.digest import Digest
@@ -37,19 +39,49 @@ LEAST_SHARE = 1e-6
 
 @dataclass(frozen=True)
 class ParameterRow:
-    """A parameter, and how it differs between people."""
+    """A parameter, and how it differs between participants."""
 
     name: str
     prior: Prior
     words: str
     median: str
+    sd: str
+    """Standard deviation of the population."""
 
 
-def parameter_rows(theory: Theory) -> Iterator[ParameterRow]:
-    """The parameters of a theory, in the order in which it declares them."""
+def parameter_rows(theory: Theory, n_people: int) -> Iterator[ParameterRow]:
+    """The parameters of a theory, in the order in which it declares them.
+
+    Args:
+        theory: The theory with its population.
+        n_people: Participants from whom it was estimated; 0 where they cannot be told apart.
+    """
     for name, prior in theory.priors.items():
-        median = figures3(float(prior.quantile(np.array([0.5]))[0]))
-        yield ParameterRow(name, prior, prior_words(prior, pooled=theory.pooled), median)
+        is_estimated = not prior.idle and prior.kind in ("normal", "log_normal")
+        sd = f"{estimate_in_words(sd_of(prior, n_people))}{' (ln)' if prior.is_log else ''}"
+        yield ParameterRow(
+            name,
+            prior,
+            prior_words(prior, pooled=theory.pooled),
+            estimate_in_words(median_of(prior, n_people)),
+            sd if is_estimated and not theory.pooled else "–",
+        )
+
+
+def estimate_in_words(found: EstimateInterval) -> str:
+    """An estimate to three significant figures, with its interval in brackets where there is one."""
+    if found.interval is None:
+        return figures3(found.value)
+    low, high = map(figures3, found.interval)
+    return f"{figures3(found.value)} [{low}, {high}]"
+
+
+def n_behind_populations(reading: RunReading) -> int:
+    """Participants from whom populations were estimated; 0 if only counts of responses are known."""
+    collected = [item.record for item in reading.state.experiments.collected.values()]
+    if any(item.pooled for item in collected):
+        return 0
+    return sum(item.n_people or item.n_participants for item in collected)
 
 
 def prior_words(prior: Prior, *, pooled: bool = False) -> str:
@@ -120,8 +152,9 @@ def winner_facts(reading: RunReading) -> dict[str, Any] | None:
         "theory": theory,
         "known": known,
         "origin": origin(known.author),
-        "parameters": list(parameter_rows(theory)),
+        "parameters": list(parameter_rows(theory, n_behind_populations(reading))),
         "source": program_of(reading, leader),
+        "equations": [clean(line) for line in equations_of(theory.program.source)],
         "code_name": " + ".join(parts),
         "n_clauses": len(stated_mechanisms(theory, reading.domain)),
         "shown": _tried_clauses(reading),

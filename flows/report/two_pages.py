@@ -6,18 +6,22 @@ has the figures, the Methods paragraph and the limitations. Like the report, it 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from markupsafe import Markup
 
+from lakatos.flows.report.absolute_fit import absolute_fits
 from lakatos.flows.report.charts import IntervalRow, intervals
 from lakatos.flows.report.download import small
 from lakatos.flows.report.experiment_facts import data_facts
 from lakatos.flows.report.limits import limits
 from lakatos.flows.report.methods import methods_paragraph
+from lakatos.flows.report.random_trials import on_random_trials
 from lakatos.flows.report.reader import RunReading, shortened, text_below
+from lakatos.flows.report.references import TheoryReferences, references
 from lakatos.flows.report.svg import NARROW
 from lakatos.flows.report.templating import TEMPLATES, page_environment
 from lakatos.flows.report.theory_facts import winner_facts
@@ -34,6 +38,7 @@ MOST_THEORIES: Final = 6
 MOST_LIMITS: Final = 3
 LONGEST_CLAIM: Final = 1000
 LONGEST_TEXT: Final = 700
+LONGEST_REFERENCES: Final = 450
 STYLES: Final = ("page.css", "summary.css")
 
 
@@ -80,11 +85,14 @@ def render_summary(reading: RunReading, report: str) -> str:
         "unexplained": shortened(reading.beside_published.replace(SCALE, ""), LONGEST_TEXT),
         "data": data_facts(reading),
         "lines": lines,
+        "fits": absolute_fits(reading),
+        "random_trials": on_random_trials(reading),
         "n_others": len(reading.board.standings) - len(lines),
         "differences": _differences(reading, lines),
         "methods": methods_paragraph(reading),
         "limits": known_limits[:MOST_LIMITS],
         "n_more_limits": max(len(known_limits) - MOST_LIMITS, 0),
+        "references": references_that_fit(references(reading, [line.theory for line in lines])),
         "report": report,
         "head": reading.trace.journal.head[1],
         "style": Markup("").join(Markup((TEMPLATES / name).read_text("utf-8")) for name in STYLES),
@@ -116,6 +124,16 @@ def comparison_lines(
         for line in standings
         if line.theory in shown
     ]
+
+
+def references_that_fit(found: Sequence[TheoryReferences]) -> list[TheoryReferences]:
+    """References of the theories that competed, in the order of the table, as far as the page has room for them."""
+    kept, length = [], 0
+    for item in found:
+        length += sum(map(len, item.sources))
+        if not item.name and length <= LONGEST_REFERENCES:
+            kept.append(item)
+    return kept
 
 
 def _verdict(reading: RunReading) -> str:

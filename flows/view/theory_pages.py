@@ -14,7 +14,12 @@ from lakatos.flows.report.family_tree import family_tree, origin
 from lakatos.flows.report.figures import score_history, theory_map, theory_scatter
 from lakatos.flows.report.judging_facts import verdict_rows
 from lakatos.flows.report.reader import clean, scattered_option
-from lakatos.flows.report.theory_facts import coloured, parameter_rows, program_of
+from lakatos.flows.report.theory_facts import (
+    coloured,
+    n_behind_populations,
+    parameter_rows,
+    program_of,
+)
 from lakatos.flows.run.state import RunState
 from lakatos.flows.run.study_sections import OWN
 from lakatos.flows.view.watch import RunMoment
@@ -107,7 +112,9 @@ def theory(look: RunMoment, digest: Digest) -> dict[str, Any] | None:
         "admitted": state.theories.pool.get(digest),
         "origin": origin(record.author),
         "own": record.author == OWN,
-        "parameters": list(parameter_rows(look.theory(digest))) if passed else [],
+        "parameters": list(parameter_rows(look.theory(digest), n_behind_populations(look)))
+        if passed
+        else [],
         "source": coloured(clean(source)),
         "parents": [
             (parent, difference(source_of(look, parent), source))

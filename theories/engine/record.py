@@ -394,8 +394,8 @@ class CompletenessMeasured(Record):
     failed: dict[str, str]
     """Published theories that do not run on these trials, with the reason."""
     ahead: float | None
-    """Advantage of the leader over the best published theory, nats per choice; None if the leader is that theory, or
-    there is none."""
+    """Advantage of the leader over the best other published theory, nats per choice; None if there is none, and in
+    earlier versions if the leader was the best one."""
     ahead_error: float | None
     better: tuple[LearnerBetter, ...]
     text: str

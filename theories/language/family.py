@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 from typing import Protocol, runtime_checkable
 
 from lakatos.experiments.task import Domain, Stimuli
@@ -13,6 +14,9 @@ from lakatos.theories.errors import GrammarError, TheoryError
 from lakatos.theories.language.grammar import Composition, Grammar
 from lakatos.theories.language.option_score import TermVocabulary
 from lakatos.theories.language.theory import PUBLISHED, TheoryProgram, read_program
+
+SHARED_BY = 0.5
+"""Share of the published theories beyond which a common part, such as the choice rule, is not cited for each."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +43,29 @@ class Family:
         """Find which of some inputs a published theory needs."""
         used = self.grammar.used(self.seeds[name][1])
         return sorted({own for item in used for own in item.inputs} & set(inputs))
+
+    def sources(self, slots: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+        """Publications of a theory's mechanisms, each once, without mechanisms that most published theories share.
+
+        Args:
+            slots: Mechanisms of the theory by slot; all their publications are given if most theories share all.
+        """
+        known = {(item.slot, item.name): item.source for item in self.grammar.mechanisms}
+        used = [(slot, name) for slot, names in slots.items() for name in names]
+        given = {item: known[item] for item in used if known.get(item)}
+        own = [known[item] for item in given if self._n_users[item] <= SHARED_BY * len(self.seeds)]
+        single = (part for text in own or given.values() for part in text.split("; "))
+        return tuple(dict.fromkeys(part.strip().rstrip(".") for part in single))
+
+    @cached_property
+    def _n_users(self) -> Counter[tuple[str, str]]:
+        """Number of published theories with each mechanism, by its slot and name."""
+        return Counter(
+            (slot, name)
+            for _, composition in self.seeds.values()
+            for slot, names in composition.slots.items()
+            for name in names
+        )
 
     def program(self, name: str) -> TheoryProgram:
         """Source of a published theory; raises KeyError for a name the family does not have."""

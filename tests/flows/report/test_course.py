@@ -23,7 +23,13 @@ from lakatos.flows.report.course import (
     ratio_of_verdict,
 )
 from lakatos.flows.report.figures import predicted_shares, score_history
-from lakatos.flows.report.formats import fixed, interval, interval_of, interval_of_error
+from lakatos.flows.report.formats import (
+    fixed,
+    in_brackets,
+    interval,
+    interval_of,
+    interval_of_error,
+)
 from lakatos.flows.report.limits import limits, only_tests
 from lakatos.flows.report.reader import designed_pairs, open_pairs, open_reading, run_scores
 from lakatos.flows.report.report import render
@@ -198,10 +204,14 @@ def test_the_status_and_the_pages_print_the_same_intervals() -> None:
         low, high = second.score.interval
         table = summary_of(reading.state, reading.trace.journal.head, "").standings
         page, summary = render(reading), render_summary(reading, "report.html")
-        behind = f'{fixed(second.behind.value)}<span class="interval">{interval_of(second.behind)}'
+        in_page, in_summary = (
+            f'{fixed(second.behind.value, digits)}<span class="interval">'
+            f"{in_brackets(interval_of(second.behind, digits))}<"
+            for digits in (4, 3)
+        )
     assert table[1][3] == f"{second.score.value:.4f} ({low:.4f} to {high:.4f})"
-    assert behind in page
-    assert behind in summary
+    assert in_page in page
+    assert in_summary in summary
 
 
 def test_a_point_of_calibration_counts_predictions() -> None:

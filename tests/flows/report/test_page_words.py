@@ -9,7 +9,7 @@ import pytest
 
 from lakatos.domains import DOMAINS
 from lakatos.flows.report.family_tree import origin
-from lakatos.flows.report.formats import edits_in_words
+from lakatos.flows.report.formats import edits_in_words, in_brackets
 from lakatos.flows.report.reader import option_label
 from lakatos.flows.report.templating import with_minus
 from lakatos.flows.report.words import _SENTENCES, kind_words
@@ -83,3 +83,8 @@ def test_shares_are_those_of_the_last_option_that_a_trial_offers() -> None:
     option = scale.last_available(11)
     assert option_label(DOMAINS["recognition"], option) == "3"
     assert DOMAINS["learning"].space({}).last_available(2) == 1
+
+
+def test_intervals_of_tables_stand_in_brackets_and_words_as_they_are() -> None:
+    assert in_brackets("−0.03 to 0.12") == "[−0.03, 0.12]"
+    assert in_brackets("interval unknown") == "interval unknown"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from lakatos.flows.report.theory_facts import prior_words
+from lakatos.flows.report.theory_facts import estimate_in_words, prior_words
+from lakatos.theories.language.population_interval import EstimateInterval
 from lakatos.theories.language.prior import Prior, n_free_parameters
 
 
@@ -28,3 +29,8 @@ def test_a_distribution_as_wide_as_the_declared_range_is_called_so_and_not_uninf
 def test_a_parameter_without_effect_on_the_presented_trials_is_not_free() -> None:
     known = Prior("normal", 0.0, 1.0, 0.5, 0.1)
     assert n_free_parameters({"weight": known, "other": replace(known, idle=True)}) == 1
+
+
+def test_a_parameter_has_its_median_and_spread_with_intervals_in_brackets() -> None:
+    assert estimate_in_words(EstimateInterval(0.6184, (0.4211, 0.9))) == "0.618 [0.421, 0.9]"
+    assert estimate_in_words(EstimateInterval(-2.0, None)) == "−2"

@@ -74,8 +74,8 @@ def test_a_leader_out_of_the_textbook_and_undefined_completeness_are_said():
     text = describe(measured(leader, leader, line("Books", None, score=-0.5247)))
     assert "Completeness is not stated: generic learners" in text
     assert text.endswith(
-        "Of 1 other published theory estimated in the same way, Books comes closest; its score is 0.0247 nats per "
-        "choice lower."
+        "The best of 1 other published theory estimated in the same way is Books; the leading theory minus Books is "
+        "+0.0247 nats per choice."
     )
     assert describe(measured(leader, leader)).endswith("ten participants are needed.")
 

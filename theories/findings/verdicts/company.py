@@ -315,11 +315,12 @@ def _line(
 def _ahead_of_textbook(
     found: CompanyFound, leader: Digest, published: Sequence[TheoryCompleteness]
 ) -> ScoreEstimate | None:
-    """Paired advantage of the leader over the best published theory; None where it is that theory, or there is none."""
-    if not published or published[0].theory == leader:
+    """Paired advantage of the leader over the best other published theory; None where there is none."""
+    others = [item for item in published if item.theory != leader]
+    if not others:
         return None
     scores = {theory.digest: own for theory, own in found.published.values()} | dict(found.own)
-    return paired_difference(scores[leader], scores[published[0].theory])
+    return paired_difference(scores[leader], scores[others[0].theory])
 
 
 def _trials_with_regret(
@@ -381,31 +382,28 @@ def describe(
         )
     if not measured.published:
         return parts[0]
-    best = measured.published[0]
     others = [item for item in measured.published if item.theory != measured.leader]
+    if not others:
+        return parts[0]
+    best = others[0]
     other = "other " if len(others) < len(measured.published) else ""
+    n_others = plural(len(others), f"{other}published theory", f"{other}published theories")
     share = "" if best.completeness is None else f" (completeness {best.completeness:.2f})"
-    if measured.ahead is None or measured.ahead_error is None:
-        if others:
-            parts.append(
-                f"Of {plural(len(others), 'other published theory', 'other published theories')} estimated in the "
-                f"same way, {others[0].name} comes closest; its score is {own.score - others[0].score:.4f} nats per "
-                "choice lower."
-            )
+    found = f"The best of {n_others} estimated in the same way is {best.name}{share}"
+    # Earlier versions did not record the difference from other published theories if the leading one was published.
+    ahead = own.score - best.score if measured.ahead is None else measured.ahead
+    if best.name == rival and advantage is not None and abs(advantage - ahead) < PRINTED_ALIKE:
+        parts.append(f"{found}, with which the leading theory was compared.")
     else:
-        n_others = plural(len(others), f"{other}published theory", f"{other}published theories")
-        found = f"The best of {n_others} estimated in the same way is {best.name}{share}"
-        is_stated = advantage is not None and abs(advantage - measured.ahead) < PRINTED_ALIKE
-        if best.name == rival and is_stated:
-            parts.append(f"{found}, with which the leading theory was compared.")
-            return " ".join([*parts, *_as_good_elsewhere(measured, best.name)])
-        interval = measured.estimate(measured.ahead, measured.ahead_error).interval_in_words()
-        parts.append(
-            f"{found}; the leading theory minus {best.name} is {measured.ahead:+.4f} nats per choice "
-            f"({interval}, not corrected for selection)."
+        interval = (
+            ""
+            if measured.ahead is None or measured.ahead_error is None
+            else f" ({measured.estimate(ahead, measured.ahead_error).interval_in_words()}, not corrected for selection)"
         )
-    named = "" if measured.ahead is None else best.name
-    return " ".join([*parts, *_as_good_elsewhere(measured, named)])
+        parts.append(
+            f"{found}; the leading theory minus {best.name} is {ahead:+.4f} nats per choice{interval}."
+        )
+    return " ".join([*parts, *_as_good_elsewhere(measured, best.name)])
 
 
 def _as_good_elsewhere(measured: CompletenessMeasured, named: str) -> list[str]:

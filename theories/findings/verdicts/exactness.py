@@ -122,9 +122,9 @@ def _in_words(
     low, high = error.interval
     exact = high < allowed and not misfits
     found = (
-        f"{len(misfits)} of {n_checks} predictive checks find a misfit: {', '.join(misfits)}"
+        f"{len(misfits)} of its {n_checks} predictive checks find a misfit: {', '.join(misfits)}"
         if misfits
-        else f"none of {n_checks} predictive checks finds a misfit"
+        else f"none of its {n_checks} predictive checks finds a misfit"
     )
     text = (
         f"the misfit of {leader} is below the preset limit"

@@ -170,13 +170,13 @@ def test_the_record_has_the_leader_first_and_its_advantage_over_the_best_publish
     assert record.theories[0].completeness == pytest.approx(share)
 
 
-def test_a_leader_that_is_itself_the_best_published_theory_has_no_advantage_over_it(
+def test_a_leader_that_is_itself_published_is_compared_with_the_best_other_published_theory(
     evidence: TheoryEvidence,
 ) -> None:
     checked = evidence.theories.checked
     own = [n for n in evidence.theories.pool if checked[n].record.author == "published"]
     found = CompanyFound(
-        own={own[0]: scores(-0.45, -0.45), own[1]: scores(-0.50, -0.50)},
+        own={own[0]: scores(-0.45, -0.45), own[1]: scores(-0.50, -0.52)},
         learner=LearnerPrediction(scores(-0.40, -0.40), []),
         noise=scores(-0.42, -0.44),
         published={},
@@ -186,6 +186,7 @@ def test_a_leader_that_is_itself_the_best_published_theory_has_no_advantage_over
         [evidence.trials(name) for name in EXPERIMENTS], [], EXPERIMENTS, "experiments left out"
     )
     record = _measured(evidence, evidence.artifacts, answers, found)
-    assert (record.ahead, record.ahead_error) == (None, None)
+    ahead = paired_difference(found.own[own[0]], found.own[own[1]])
+    assert (record.ahead, record.ahead_error) == (ahead.value, ahead.standard_error)
     assert [line.theory for line in record.published] == own[:2]
     assert record.noise == pytest.approx(-0.43)

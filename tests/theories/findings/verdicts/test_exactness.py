@@ -108,4 +108,4 @@ def test_the_record_says_what_was_weighed_and_with_which_end(evidence: TheoryEvi
         in found.text
     )
     assert "is 0.5000 (95% interval 0.3000 to 0.7000; limit 0.01)" in found.text
-    assert f"of {found.n_checks} predictive checks" in found.text
+    assert f"of its {found.n_checks} predictive checks" in found.text
