@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lakatos.domains.search.task import NORMAL, RANKS, SPREAD, UNIFORM, UNKNOWN, decisions
+from lakatos.domains.search.task import LONGEST, NORMAL, RANKS, SPREAD, UNIFORM, UNKNOWN, decisions
 from lakatos.experiments.adoption.layouts import NeededParts, Reading, StimulusLayout
 from lakatos.experiments.adoption.mapping import AnswerColumns
 from lakatos.experiments.adoption.names import CHOICES, words_of
@@ -116,23 +116,30 @@ def sequences_of_rows(
     follows = np.append(is_last[1:] & (row[1:] >= row[:-1]), False)
     final = np.append((value[1:] - 0.5) / length[1:] if kind == RANKS else draw[1:], 0.0)
     kept = ~is_last
-    who = participant[row[kept]]
+    who, response = participant[row[kept]], np.where(is_taken[kept], TAKE, CONTINUE)
     step = pd.Series(who).groupby(who).cumcount().to_numpy()
+    last = np.where(follows, final, 0.0)[kept]
+    # sessions stand in the order of their content, whatever that of participants in the file
+    contents = np.column_stack([length[kept], draw[kept], last, response])
+    sessions = np.split(np.arange(len(who)), np.flatnonzero(np.diff(who)) + 1)
+    order = np.concatenate(
+        sorted(sessions, key=lambda own: (len(own), contents[own].astype(">f8").tobytes()))
+    )
     trials = Trials(
         experiment=name,
         stimuli=decisions(
-            length[kept],
-            draw[kept],
+            length[kept][order],
+            draw[kept][order],
             kind=kind,
             # standard deviations of a file mean the same in any unit
             center=0.0 if kind == UNKNOWN else center,
             scale=1.0 if kind == UNKNOWN else better * spread,
-            last=np.where(follows, final, 0.0)[kept],
-            position=step,
+            last=last[order],
+            position=step[order],
         ),
         participant=who,
-        trial=np.arange(len(who)),
-        response=np.where(is_taken[kept], TAKE, CONTINUE),
+        trial=np.argsort(order),
+        response=response,
         count=np.ones(len(who), dtype=np.int64),
         n_people=int(participant.max()) + 1,
     )
@@ -198,7 +205,7 @@ def _in_rows(
         "follows a row in which a value was taken, after which nothing is decided in a sequence",
     )
     if "length" in columns.stimulus:
-        length = read_part(cells, columns.stimulus["length"], "length")
+        length = _lengths(cells, columns)
     else:
         length = np.full(len(place), float(place.max()))
         notes.append(
@@ -244,7 +251,7 @@ def _in_columns(
     is_there = np.isfinite(values)
     length = is_there.shape[1] - is_there[:, ::-1].argmax(axis=1)
     if "length" in columns.stimulus:
-        length = read_part(cells, columns.stimulus["length"], "length").astype(np.intp)
+        length = _lengths(cells, columns)
     place = np.arange(values.shape[1])
     cells.refuse(
         (stop < 1) | (stop > length),
@@ -267,6 +274,19 @@ def _in_columns(
             "taken": at + 1 == stop[row],
         }
     )
+
+
+def _lengths(cells: RowCells, columns: AnswerColumns) -> Array:
+    """``(n_rows,)`` number of values of the sequence of each row."""
+    own = columns.stimulus["length"]
+    length = read_part(cells, own, "length")
+    wrong = ~np.isin(length, np.arange(2, LONGEST + 1))
+    words = f"is no length of a sequence, a whole number from 2 to {LONGEST}; say --column length=COLUMN or NUMBER"
+    if isinstance(own, str):
+        cells.refuse(wrong, own, words)
+    elif wrong.any():
+        raise TrialsError(f"{cells.name}: length {words.replace('is', f'= {own} is', 1)}.")
+    return length.astype(np.intp)
 
 
 def _distribution(
@@ -316,13 +336,17 @@ def _number(cells: RowCells, columns: AnswerColumns, part: str) -> float | None:
     """The number that a part is in all rows; None where the mapping has none."""
     if part not in columns.stimulus:
         return None
-    own = np.unique(read_part(cells, columns.stimulus[part], part))
-    if len(own) > 1:
-        raise TrialsError(
-            f"{cells.name}: {part} is {' and '.join(f'{number:g}' for number in own[:4])}: all sequences of an "
-            f"experiment have one distribution. Read them apart: --column experiment={columns.stimulus[part]}."
-        )
-    return float(own[0])
+    column = columns.stimulus[part]
+    own = read_part(cells, column, part)
+    values, counts = np.unique(own, return_counts=True)
+    number = float(values[counts.argmax()])
+    cells.refuse(
+        own != number,
+        str(column),
+        f"is not {number:g} as in the other rows: all sequences of an experiment have one distribution. Read them "
+        f"apart: --column experiment={column}",
+    )
+    return number
 
 
 def _check_direction(
@@ -362,7 +386,23 @@ def _errors_above(worth: Array, first: Array, second: Array) -> float:
 
 def recognise(table: TableSignature) -> Reading | None:
     """Read rows of values in which a sequence ends where one is taken, or rows of sequences with the place taken."""
-    return _recognised_rows(table) or _recognised_columns(table)
+    return _recognised_rows(_in_order(table)) or _recognised_columns(table)
+
+
+def _in_order(table: TableSignature) -> TableSignature:
+    """The rows of each participant in the order of the column that numbers them, where each number occurs once."""
+    if table.order not in table.columns:
+        return table
+    numbers = table.columns[table.order].values
+    rows = pd.DataFrame({"who": table.person, "number": numbers})
+    if not np.isfinite(numbers).all() or rows.duplicated().any():
+        return table
+    order = np.lexsort([numbers, table.person])
+    columns = {
+        name: ColumnSignature(name, own.cells.iloc[order].reset_index(drop=True))
+        for name, own in table.columns.items()
+    }
+    return replace(table, columns=columns)
 
 
 def _recognised_rows(table: TableSignature) -> Reading | None:

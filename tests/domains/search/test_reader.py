@@ -74,9 +74,9 @@ def test_each_value_is_a_decision_but_the_last_one_of_a_sequence_must_be_taken()
     trials = only(HAND, **SAID)
     assert trials.response.tolist() == [0, 0, 1, 0, 1, 0, 0]
     assert trials.participant.tolist() == [0] * 5 + [1] * 2
-    assert trials.stimuli["position"].tolist() == [0, 1, 2, 3, 4, 0, 1]
+    assert trials.stimuli["position"][trials.trial].tolist() == [0, 1, 2, 3, 4, 0, 1]
     shown = 5 + trials.stimuli["scale"] * trials.stimuli["draw"]
-    assert shown == pytest.approx([5, 8, 9, 4, 6, 1, 2])
+    assert shown[trials.trial] == pytest.approx([5, 8, 9, 4, 6, 1, 2])
     assert trials.feedback["ended"].tolist() == [0, 2, 1, 0, 1, 0, 2]
     assert trials.feedback["reward"] == pytest.approx([0, 2, 9, 0, 6, 0, 3])
     assert trials.feedback["problems"].tolist() == [0, 1, 2, 2, 3, 0, 1]
@@ -120,9 +120,9 @@ def test_ranks_among_those_so_far_are_recognised_and_shown_as_they_were():
     frame = in_rows(searched(), ranks=True)
     (trials,) = lakatos.adopt(frame).trials
     assert (trials.stimuli["kind"] == RANKS).all()
-    seen = trials.feedback["seen"]
-    before = np.where(trials.stimuli["position"] > 0, np.append(0, seen[:-1]), 0)
-    rank = DOMAIN.shown(trials.stimuli.arrays, {"seen": before[None]})["rank"][0]
+    shown, seen = trials.stimuli.take(trials.trial), trials.feedback["seen"]
+    before = np.where(shown["position"] > 0, np.append(0, seen[:-1]), 0)
+    rank = DOMAIN.shown(shown.arrays, {"seen": before[None]})["rank"][0]
     assert rank.tolist() == frame["rank"][frame["position"] < LENGTH].tolist()
 
 
@@ -295,8 +295,7 @@ def test_normal_values_and_unknown_ones_are_in_standard_deviations():
     known = only(in_rows(searched()), **said)
     assert (known.stimuli["kind"] == NORMAL).all()
     own = in_rows(searched())
-    assert known.stimuli["draw"] == pytest.approx(
-        (own["value"][own["position"] < LENGTH] - 50) / 10
-    )
+    wanted = (own["value"][own["position"] < LENGTH] - 50) / 10
+    assert known.stimuli["draw"][known.trial] == pytest.approx(wanted.to_numpy())
     unknown = only(own, response="decision", stimulus={"value": "value", "position": "position"})
     assert (unknown.stimuli["kind"] == UNKNOWN).all()
