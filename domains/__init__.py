@@ -35,6 +35,7 @@ DOMAINS: PluginTable[Domain] = PluginTable(
         "perception": "lakatos.domains.perception.task:DOMAIN",
         "recognition": "lakatos.domains.recognition.task:DOMAIN",
         "stopping": "lakatos.domains.stopping.task:DOMAIN",
+        "search": "lakatos.domains.search.task:DOMAIN",
     }
 )
 """Kinds of tasks of the package, by name."""

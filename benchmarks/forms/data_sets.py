@@ -541,6 +541,45 @@ def balloons(domain: Domain, rng: Rng) -> PlainFile:
     return PlainFile(frame, "burst", truth)
 
 
+def searches(domain: Domain, rng: Rng) -> PlainFile:
+    """Values that come one after another until one is taken; of the last sequence only if it is over."""
+    length = int(rng.integers(4, 12))
+    settings = {"n_steps": int(rng.integers(60, 120)), "length": length}
+    session = domain.candidates(settings, rng, 1)
+    # a file without the values that had to be taken does not say them
+    unknown = dict.fromkeys(("last", "luck"), np.zeros(len(session)))
+    session = Stimuli({**session.arrays, **unknown, "draw": session["draw"].round(9)})
+    trials = _simulated(domain, session, rng)
+    who, step = trials.participant, trials.trial
+    is_over = trials.feedback["ended"] > 0
+    last = np.array([step[is_over & (who == one)].max() for one in range(int(who.max()) + 1)])
+    rows = np.flatnonzero(step <= last[who])
+    seen = np.where(step > 0, np.append(0, trials.feedback["seen"][:-1]), 0)
+    truth = replace(
+        trials,
+        stimuli=session.take(step[rows]),
+        participant=who[rows],
+        trial=np.arange(len(rows)),
+        response=trials.response[rows],
+        count=trials.count[rows],
+        feedback={name: own[rows] for name, own in trials.feedback.items()},
+    )
+    shown = truth.stimuli["center"] + truth.stimuli["scale"] * truth.stimuli["draw"]
+    frame = pd.DataFrame(
+        {
+            "subject": [f"P{one + 1:02d}" for one in who[rows]],
+            "trial": step[rows] + 1,
+            "position": seen[rows].astype(int) + 1,
+            "length": length,
+            "lowest": 0,
+            "highest": 100,
+            "value": shown.round().astype(int),
+            "decision": np.array(["continue", "take"])[truth.response],
+        }
+    )
+    return PlainFile(frame, "decision", truth)
+
+
 def declared_steps(domain: Domain, rng: Rng) -> PlainFile:
     """A declared task in which participants see what came of their choices."""
     stimuli = domain.candidates({"steps": int(rng.integers(24, 48))}, rng, 1)
@@ -582,6 +621,7 @@ KINDS: dict[str, Kind] = {
     "go or not": Kind("learning", go_or_not),
     "two steps": Kind("learning", two_steps),
     "balloons": Kind("stopping", balloons),
+    "searches": Kind("search", searches),
     "declared: dots": Kind(str(TASKS / "dots.toml"), declared),
     "declared: fairness": Kind(str(TASKS / "fairness.toml"), declared),
     "declared: giving": Kind(str(TASKS / "giving.toml"), declared),

@@ -76,6 +76,10 @@ CUES = {
     "lapse": (0.0, 0.1),
 }
 GO_NO_GO = ("gng_noise", "gng_bias", "gng_pavlovian", "gng_pavlovian_losses")
+SEARCH = {
+    "level": (0.8, 1.6), "fall": (0.08, 0.25), "sensitivity": (3.0, 8.0), "ambition": (-0.6, 0.2),
+    "depth": (-0.05, 0.1), "neglect": (4.0, 7.0), "cutoff": (0.2, 0.5), "wait": (1.0, 4.0), "number": (1.5, 4.0),
+}  # fmt: skip
 CASES = {
     "perception": Case(
         "perception",
@@ -113,6 +117,20 @@ CASES = {
             "risk_seeking": (-0.1, 0.1), "fall": (0.15, 0.35), "rise": (0.03, 0.12),
             "fixed_target boldness": (4.0, 9.0), "moving_target boldness": (5.0, 9.0),
         },
+    ),
+    "search": Case(
+        "search",
+        {"n_steps": 200, "length": 10},
+        24,
+        ("linear_threshold", "fixed_threshold", "biased_optimal", "optimal_value"),
+        SEARCH,
+    ),
+    "search by ranks": Case(
+        "search",
+        {"n_steps": 200, "length": 12, "values": "ranks", "reward": "best"},
+        24,
+        ("cutoff", "successive_noncandidates", "candidate_count", "optimal_best"),
+        SEARCH,
     ),
     "sequences": Case(
         "sequences",

@@ -514,7 +514,7 @@ def _experiments(
     if participant is not None and domain.sequential:
         check_cumulated(cells, columns, participant, notes)
         check_places(cells, columns, participant, notes)
-        if not columns.experiment:
+        if not columns.experiment and "cue" in known_layout(domain).parts:
             check_steps(cells, columns, participant, notes)
     columns, kind = _with_code(cells, columns, domain, notes)
     if participant is not None and not kind and (has_places(domain) or domain.sequential):

@@ -25,6 +25,7 @@ FALSE = {
     "perception": ("ddm", {"property": "ignores", "in": "strength"}),
     "recognition": ("sdt", {"property": "ignores", "in": "old"}),
     "stopping": ("bart_par4", {"property": "depends_on", "in": "last_reward"}),
+    "search": ("fixed_threshold", {"property": "depends_on", "in": "last_reward"}),
     "sequences": ("encoding", {"property": "depends_on", "in": "backwards"}),
 }
 """For a published theory of each domain something that it does not predict."""

@@ -345,6 +345,7 @@ class TestFiles:
             ("sequences", "alphabet = 'HH'", "alphabet of the sequences domain is 'HH'; give 2 to"),
             ("perception", "strengths = [-0.5, 1]", "give numbers from 0 to 1"),
             ("stopping", "most = 1", "setting most is 1; give 2 to 1000"),
+            ("search", "length = 1", "setting length is 1; give 2 to 100"),
             ("recognition", "categories = 1", "setting categories is 1; give 2 to 10"),
         ],
     )

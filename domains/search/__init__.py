@@ -1,0 +1,1 @@
+"""Decisions to take a value or to search on."""
