@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lakatos.experiments.errors import TrialsError
-from lakatos.experiments.task import Domain, Stimuli, Trials
+from lakatos.experiments.task import Domain, Stimuli, Trials, first_schedule
 
 Array = NDArray[np.float64]
 
@@ -195,3 +195,25 @@ def outcome_schedules(
     stimuli, note = domain.estimated_outcomes(trials, n_people, rng)
     rows = np.arange(len(stimuli)).reshape(-1, n_trials)
     return OutcomeSchedules(stimuli, np.resize(rows, (n_people, n_trials)), note)
+
+
+@dataclass(frozen=True)
+class SimulatedSchedule:
+    """What a participant goes through who is simulated before any theory is fitted to an experiment."""
+
+    stimuli: Stimuli | None = None
+    """One schedule with estimated outcomes; None where the experiment's own is as good as any."""
+    lacks_outcomes: bool = False
+    """Whether outcomes are neither known nor can be estimated, so that simulated participants receive nothing."""
+
+
+def simulated_schedule(
+    domain: Domain, trials: Trials, rng: np.random.Generator
+) -> SimulatedSchedule:
+    """Return the schedule of one simulated participant of an experiment."""
+    if not domain.sequential or knows_outcomes(domain, trials):
+        return SimulatedSchedule()
+    try:
+        return SimulatedSchedule(first_schedule(outcome_schedules(domain, trials, 1, rng).stimuli))
+    except TrialsError:
+        return SimulatedSchedule(lacks_outcomes=True)

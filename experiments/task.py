@@ -467,6 +467,10 @@ class StimulusOffer:
     pooled; None for new participants."""
     n_answers: int = 0
     """Number of archived responses, where participants went through one of several schedules; else 0."""
+    simulated: Stimuli | None = field(default=None, compare=False, repr=False)
+    """Schedule of one simulated participant, with estimated outcomes, where the archive does not hold all of them."""
+    lacks_outcomes: bool = False
+    """Whether the archive neither holds them nor allows estimating them."""
 
     def of_rows(self, rows: Array) -> StimulusOffer:
         """Return the offer with some of its stimuli."""

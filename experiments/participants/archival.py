@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from math import ceil
 from typing import Any, ClassVar, Self
 
@@ -13,6 +14,7 @@ from lakatos.experiments.conditions import without_condition
 from lakatos.experiments.data_sets import data_set_of, data_sets_of
 from lakatos.experiments.design import design_to_json
 from lakatos.experiments.errors import ArchiveExhaustedError, SourceError
+from lakatos.experiments.outcomes import SimulatedSchedule, simulated_schedule
 from lakatos.experiments.participants.source import (
     Batch,
     ListedSource,
@@ -68,6 +70,7 @@ class ArchivalParticipants(ListedSource):
         sealed_rows: Mapping[str, Sequence[int]] | None = None,
         identify: Callable[[Stimuli], Sequence[bytes]] | None = None,
         sequential: bool = False,
+        simulate: Callable[[Trials, np.random.Generator], SimulatedSchedule] | None = None,
     ) -> None:
         """Make a source of published responses, part of which may stay sealed.
 
@@ -83,6 +86,8 @@ class ArchivalParticipants(ListedSource):
                 trial itself by default.
             sequential: Whether trials are steps of a schedule; ``sealed_share`` is then a share of each experiment's
                 people.
+            simulate: What one simulated participant goes through, from the responses of an experiment that are not
+                sealed.
 
         Raises:
             SourceError: Two experiments have one name, or what is to be sealed makes no sense.
@@ -116,6 +121,12 @@ class ArchivalParticipants(ListedSource):
         self._unused = {
             name: answered & ~self._sealed[name] & ~self._sealed_participants[name][:, None]
             for name, answered in self._answered.items()
+        }
+        self._simulated = {
+            name: simulate(self._open(name), rng_of(seed, "outcomes", name))
+            if simulate
+            else SimulatedSchedule()
+            for name in self.trials
         }
         self.n_answers = sum(int(item.count.sum()) for item in trials)
         self.n_open = sum(
@@ -160,6 +171,8 @@ class ArchivalParticipants(ListedSource):
                     pooled=trials.pooled,
                     asked=n_responses,
                     n_answers=int(n_answers) if of_several else 0,
+                    simulated=self._simulated[name].stimuli,
+                    lacks_outcomes=self._simulated[name].lacks_outcomes,
                 )
             )
         return offers
@@ -171,6 +184,11 @@ class ArchivalParticipants(ListedSource):
         """
         unasked = [name for name in self.trials if data_set_of(name) not in self._data_sets_asked]
         return unasked if data_sets_of(self.trials) and unasked else list(self.trials)
+
+    def _open(self, name: str) -> Trials:
+        """The responses of an experiment that are not sealed."""
+        trials, is_open = self.trials[name], ~self._is_sealed(name)
+        return restrict(trials, is_open, range(len(trials.stimuli)), name)
 
     def _is_sealed(self, name: str) -> NDArray[np.bool_]:
         """``(n_participants, n_trials)`` whether a response is sealed."""
@@ -215,6 +233,7 @@ class ArchivalParticipants(ListedSource):
             sealed_participants=study.validation["sealed_participants"],
             seed=study.seed,
             sealed_rows=study.sealed_rows,
+            simulate=partial(simulated_schedule, study.domain),
         )
 
     def want(self, recruitment: Recruitment, n_participants: int) -> None:

@@ -100,7 +100,9 @@ def _schedule_ranker(
 
 
 def of_one_person(offer: StimulusOffer) -> Stimuli:
-    """What one participant goes through: of the schedules of an archive the first."""
+    """What one participant goes through: of the schedules of an archive the first, with outcomes as far as known."""
+    if offer.simulated is not None:
+        return offer.simulated
     return first_schedule(offer.stimuli) if offer.archive else offer.stimuli
 
 

@@ -34,6 +34,10 @@ from lakatos.experiments.stopping import StoppingPlan, operate, plan_looks
 from lakatos.experiments.task import Design, Stimuli, StimulusOffer
 
 Array = NDArray[Any]
+NO_OUTCOMES = (
+    " It is not known what options that were not chosen would have paid, so simulated participants receive nothing and "
+    "powers say little."
+)
 PEOPLE: Final = 64
 """Simulated people per theory, where responses depend on earlier ones."""
 
@@ -131,7 +135,7 @@ def plan_design(
         information=worth,
         powers=_powers(question, table),
         accepted=decision.accepted,
-        reason=decision.reason,
+        reason=decision.reason + (NO_OUTCOMES if offer.lacks_outcomes else ""),
         cost=plan.n_participants * (settings.cost.per_participant + float(costs.sum())),
         stopping=stopping,
         stopping_text=text,

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from lakatos.domains.learning.outcomes import deviation_from_constant, known_outcomes
 from lakatos.domains.learning.task import DOMAIN, steps
 from lakatos.experiments.errors import TrialsError
-from lakatos.experiments.outcomes import knows_outcomes, outcome_schedules
+from lakatos.experiments.outcomes import (
+    SimulatedSchedule,
+    knows_outcomes,
+    outcome_schedules,
+    simulated_schedule,
+)
+from lakatos.experiments.participants.archival import ArchivalParticipants
+from lakatos.experiments.planning.offers import of_one_person
 from lakatos.experiments.task import Trials
 from lakatos.theories.findings.verdicts.tell import trials_with_outcomes
 
@@ -136,3 +145,35 @@ def test_rewards_of_a_second_stage_are_refused() -> None:
     )
     with pytest.raises(TrialsError, match="second stage"):
         outcome_schedules(DOMAIN, staged, 2, np.random.default_rng(0))
+
+
+def test_participants_who_are_simulated_before_a_fit_receive_estimated_outcomes() -> None:
+    rng = np.random.default_rng(0)
+    found = simulated_schedule(DOMAIN, answers(constant(0.8, 0.2)), rng)
+    assert found.stimuli is not None
+    assert not found.lacks_outcomes
+    assert len(found.stimuli) == N_STEPS
+    first, second = found.stimuli["payoff"][:, 0].mean(axis=0)
+    assert first - second > 0.3  # 0.6 is expected, with a standard error of 0.07
+    falling = constant(0.8, 0.2)
+    falling[:, N_STEPS // 2 :] = falling[:, N_STEPS // 2 :, ::-1]
+    lacking = simulated_schedule(DOMAIN, answers(falling), rng)  # a reversal without a block
+    assert (lacking.stimuli, lacking.lacks_outcomes) == (None, True)
+    known = steps(N_STEPS, 2, payoff=np.ones((N_STEPS, 3, 2)))
+    file = answers(constant(1.0, 1.0))
+    assert simulated_schedule(DOMAIN, replace(file, stimuli=known), rng) == SimulatedSchedule()
+
+
+def test_sealed_participants_do_not_tell_what_options_pay() -> None:
+    file, seen = answers(constant(0.8, 0.2)), []
+
+    def noted(trials: Trials, rng: np.random.Generator) -> SimulatedSchedule:
+        seen.append(trials)
+        return simulated_schedule(DOMAIN, trials, rng)
+
+    source = ArchivalParticipants([file], sealed_share=0.5, sequential=True, simulate=noted)
+    assert [item.n_participants for item in seen] == [N_PEOPLE // 2]
+    (offer,) = source.offers(np.random.default_rng(0), 10)
+    assert of_one_person(offer) is offer.simulated
+    assert not offer.stimuli["payoff"].any()
+    assert of_one_person(offer)["payoff"].any()
