@@ -326,16 +326,16 @@ OTHERS = (
         },
         wording=(
             Wording(
-                clause="{much}dislike to give more than the others give",
-                opposite_clause="{much}like to give more than the others give",
+                clause="{much}dislike giving more than the others give",
+                opposite_clause="{much}like giving more than the others give",
                 parameter="envy",
                 unit=ODDS,
                 label="envy",
                 opposite_label="leadership",
             ),
             Wording(
-                clause="{much}dislike to give less than the others give",
-                opposite_clause="{much}like to give less than the others give",
+                clause="{much}dislike giving less than the others give",
+                opposite_clause="{much}like giving less than the others give",
                 parameter="guilt",
                 unit=ODDS,
                 label="guilt",

@@ -477,7 +477,9 @@ def _sentences(clauses: Sequence[StatedClause], *, is_weak: bool = False) -> lis
         is_weak: Whether people choose nearly at random, whatever the clauses state.
     """
     stated = _exclusive(_stated(clauses))
-    most = [item for item in stated if item.is_most] if len(stated) > 1 else []
+    has_mixture = any(MIXTURE.fullmatch(item.text) for item in stated)
+    most = [item for item in stated if item.is_most or (has_mixture and _is_lapse(item))]
+    most = most if len(stated) > 1 else []
     stated = [item for item in stated if item not in most]
     sentences = [NEARLY_RANDOM] if is_weak else []
     start, last = (f"{WEAKLY}, ", "people") if is_weak else ("", "")
@@ -485,13 +487,14 @@ def _sentences(clauses: Sequence[StatedClause], *, is_weak: bool = False) -> lis
         sentences += [f"{'They' if is_weak else 'People'} {item.text}." for item in most]
         start, last = f"{OTHER_CHOICES} ", "people"
         stated = [replace(item, text=OF_TRIALS.sub(OF_OTHERS, item.text)) for item in stated]
-    for item in stated:
-        if mixture := MIXTURE.fullmatch(item.text):
-            what = re.sub(r" instead$", "", mixture["what"])
-            sentences.append(
-                f"{mixture['share'].capitalize()}, {'they' if sentences else 'people'} {what}."
-            )
-            start, last = "otherwise, ", "people"
+    # The last rule is applied to all trials, and the one before it to those that are left.
+    for place, mixture in enumerate(
+        filter(None, (MIXTURE.fullmatch(item.text) for item in stated[::-1]))
+    ):
+        what = mixture["what"].removesuffix(" instead")
+        share = OF_TRIALS.sub(OF_OTHERS, mixture["share"]) if place else mixture["share"]
+        sentences.append(f"{share.capitalize()}, {'they' if sentences else 'people'} {what}.")
+        start, last = "otherwise, ", "people"
     stated = [item for item in stated if not MIXTURE.fullmatch(item.text)]
     for people, items in _in_parts(stated):
         for subject, text in _predicates(items):

@@ -109,10 +109,10 @@ state["cue_value"] = state["cue_value"] + here * (rate * missed)[..., None]
         )
     },
     wording=Wording(
-        clause="{much}tend to respond to cues that announce gains and to withhold responses to cues that announce "
+        clause="{much}tend to respond to cues that announce gains and withhold responses to cues that announce "
         "losses (Pavlovian bias)",
         clause_short="do the reverse",
-        opposite_clause="{much}tend to withhold responses to cues that announce gains and to respond to cues that "
+        opposite_clause="{much}tend to withhold responses to cues that announce gains and respond to cues that "
         "announce losses",
         opposite_short="do the reverse",
         parameter="pavlovian",

@@ -787,13 +787,19 @@ def test_another_rule_on_some_trials_comes_first_and_the_rest_of_trials_after_it
     clauses = [Wording("weigh amounts"), Wording("add them up"), other, lapse]
     few = {"share": learned(0.44, low=0.0, high=1.0), "lapse": learned(0.03, low=0.0, high=0.4)}
     assert account_of("Adding", clauses, few).claim == (
-        "On 44% of trials, people take the sooner option, whatever the amounts. Otherwise, they weigh amounts and add "
-        "them up. They choose at random on 3% of trials."
+        "People choose at random on 3% of trials. On 44% of the other trials, they take the sooner option, whatever "
+        "the amounts. Otherwise, they weigh amounts and add them up."
     )
     by_cue = replace(other, clause="instead decide by the cue on which they differ {share~}")
     assert account_of("Adding", [*clauses[:2], by_cue], few).claim == (
         "On 44% of trials, people decide by the cue on which they differ. Otherwise, they weigh amounts and add them "
         "up."
+    )
+    two = {**few, "second": learned(0.7, low=0.0, high=1.0)}
+    second = Wording("instead guess {second~}", "second", unit=0.1)
+    assert account_of("Adding", [*clauses[:2], other, second], two).claim == (
+        "On 70% of trials, people guess. On 44% of the other trials, they take the sooner option, whatever the "
+        "amounts. Otherwise, they weigh amounts and add them up."
     )
     most = {**few, "lapse": learned(0.6, low=0.0, high=1.0)}
     assert account_of("Adding", clauses, most).claim == (
