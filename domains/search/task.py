@@ -361,12 +361,13 @@ class SearchDomain:
             title, large = f"Number {where}", _as_text(self._shown_value(stimuli, row))
             goal = "high" if stimuli["scale"][row] > 0 else "low"
             below = f"{self._source(stimuli, row)}{goal.capitalize()} numbers are good."
+        paid = "<p>Only the best of a sequence counts.</p>" if stimuli["best_only"][row] else ""
         return (
             '<div style="font-family:system-ui,sans-serif;color:#222;text-align:center">'
             f"<p>{title}</p>"
             '<p style="font:600 44px system-ui,sans-serif;margin:.3em auto;padding:.4em;max-width:6em;'
             f'border:1px solid #999;border-radius:10px">{large}</p>'
-            f'<p style="color:#555">{below}</p></div>'
+            f'<p style="color:#555">{below}</p>{paid}</div>'
         )
 
     def _rank(self, stimuli: Stimuli, row: int) -> float:
