@@ -11,7 +11,7 @@ whole sequence alone. What participants have seen is a part of each trial:
 - ``value``: the value that is there, in standard deviations from the mean of the distribution, positive if it is
   better; of a rank its expected place among all candidates, as if places were uniform; ``rank``: the rank among the
   candidates so far, 1 for the best, and 0 where numbers are shown; ``leads``: 1 if it is the best so far;
-- ``problems``: sequences before this one.
+- ``left``: values of this sequence after it; ``problems``: sequences before this one.
 
 These have an axis of draws first, ``(n_draws or 1, n_sequences)``, as they depend on what was done. ``length`` is the
 number of values of a sequence and ``kind`` is 0 for numbers from an unknown distribution, 1 from a uniform and 2 from a
@@ -53,6 +53,8 @@ SHOWN = ("available", "position", "length", "kind")
 HIDDEN = ("draw", "last", "luck", "center", "scale", "best_only")
 SEEN = ("seen", "best", "candidates", "since", "problems")
 """Arrays of what people have seen before a step, which depends on what they did."""
+NOW = ("value", "rank", "leads", "left")
+"""Arrays of the value that is there."""
 ENDS = ("", "taken", "last", "best", "other")
 """What followed a decision, by ``ended``: the sequence goes on, a value was taken, the last one had to be taken, and
 where only the best of a sequence pays, it was the best or another one."""
@@ -215,13 +217,13 @@ class SearchDomain:
         value = np.where(is_rank, SPREAD * (0.5 - rank / (place + 1)), arrays["draw"])
         is_best = (seen["seen"] == 0) | (value > seen["best"])
         leads = 1.0 * np.where(is_rank, rank == 1, is_best)
-        now = {"value": value, "rank": rank, "leads": leads}
+        now = {"value": value, "rank": rank, "leads": leads, "left": arrays["length"] - place}
         return {name: arrays[name] for name in SHOWN} | seen | now
 
     def feedback(
         self, arrays: Mapping[str, Array], shown: Mapping[str, Array], response: Array
     ) -> dict[str, Array]:
-        """How the sequence ``ended`` (see `ENDS`), its ``reward``, and what was seen before the next decision."""
+        """How a sequence ``ended`` (see `ENDS`), its ``reward``, the value there, and what was seen before the next."""
         is_taken, leads = np.asarray(response) == 1, shown["leads"] > 0
         place, length, is_rank = shown["seen"] + 1, arrays["length"], arrays["kind"] == RANKS
         is_over = is_taken | (place >= length - 1)
@@ -244,6 +246,7 @@ class SearchDomain:
             "candidates": np.where(is_over, 0.0, shown["candidates"] + leads),
             "since": np.where(is_over | leads, 0.0, shown["since"] + 1),
             "problems": shown["problems"] + is_over,
+            **{name: shown[name] + 0.0 * is_taken for name in NOW},
         }
 
     def outcome_of(self, feedback: Mapping[str, float]) -> str:
@@ -358,12 +361,13 @@ class SearchDomain:
             title, large = f"Number {where}", _as_text(self._shown_value(stimuli, row))
             goal = "high" if stimuli["scale"][row] > 0 else "low"
             below = f"{self._source(stimuli, row)}{goal.capitalize()} numbers are good."
+        paid = "<p>Only the best of a sequence counts.</p>" if stimuli["best_only"][row] else ""
         return (
             '<div style="font-family:system-ui,sans-serif;color:#222;text-align:center">'
             f"<p>{title}</p>"
             '<p style="font:600 44px system-ui,sans-serif;margin:.3em auto;padding:.4em;max-width:6em;'
             f'border:1px solid #999;border-radius:10px">{large}</p>'
-            f'<p style="color:#555">{below}</p></div>'
+            f'<p style="color:#555">{below}</p>{paid}</div>'
         )
 
     def _rank(self, stimuli: Stimuli, row: int) -> float:

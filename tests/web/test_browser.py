@@ -16,7 +16,7 @@ from lakatos.experiments.participants.web.session import RecruitmentService
 from lakatos.experiments.participants.web.store import SessionStore
 from lakatos.experiments.participants.web.texts import texts_for, texts_for_domain, words_of
 from lakatos.experiments.quality import are_impossible
-from lakatos.experiments.task import Design
+from lakatos.experiments.task import Design, seen_trial
 from lakatos.traces.inbox import Inbox
 
 WAIT_MS = 30_000
@@ -712,6 +712,48 @@ def test_a_balloon_grows_bursts_and_is_collected(browser, serve, tmp_path):
     assert {"burst", "collected: 3"} <= set(ended)
     (answers,) = in_inbox(tmp_path)
     assert (answers.status, len(answers.response)) == ("completed", 14)
+    assert {name: own[-1] for name, own in answers.feedback.items()} == {
+        name: float(value[0, 0]) for name, value in told.items()
+    }
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "space",
+    [
+        {"n_steps": 12, "length": 4, "values": "normal(180, 20)", "goal": "lowest"},
+        {"n_steps": 12, "length": 4, "values": "ranks", "reward": "best"},
+    ],
+)
+def test_values_are_shown_until_one_is_taken_or_the_last_one_is_left(
+    space: dict[str, Any], browser: Any, serve: Callable[..., str], tmp_path: Path
+) -> None:
+    """A participant who takes the third value, except for every other sequence, and reloads the page in between."""
+    design = open_experiment(tmp_path, "search", n_trials=1, checks=0, space=space)
+    task, told, ended = DOMAINS["search"], {}, []
+    page = begin(browser, serve(), "search")
+    while number := shown(page):
+        if number == 3:
+            page.reload()
+            shown(page)
+        before = {name: float(value[0, 0]) for name, value in told.items()}
+        trial = seen_trial(task, design.stimuli, number - 1, before)
+        wanted = " ".join(words_of(task.picture(trial, 0)))
+        assert " ".join(page.locator(".picture").inner_text().split()) == wanted
+        page.screenshot(path=str(tmp_path / f"{number}.png"))
+        if before and before["ended"]:
+            ended.append(task.outcome_of(before))
+            words = texts_for_domain(task)["en"]["domains"]["search"]["after"][ended[-1]]
+            amount = f"{before['reward']:g}"
+            assert words.replace("{amount}", amount) in page.locator(".notice").inner_text()
+        is_third = before.get("seen", 0) == 2
+        option = int(is_third and before["problems"] % 2 == 0)
+        arrays = design.stimuli.take([number - 1]).arrays
+        told = task.feedback(arrays, task.shown(arrays, told), np.array([[option]]))
+        answer(page, option)
+    assert set(ended) <= {"taken", "last"} if "goal" in space else {"best", "other"}
+    (answers,) = in_inbox(tmp_path)
+    assert (answers.status, len(answers.response)) == ("completed", 12)
     assert {name: own[-1] for name, own in answers.feedback.items()} == {
         name: float(value[0, 0]) for name, value in told.items()
     }

@@ -16,6 +16,9 @@ from lakatos.experiments.adoption.describe import describe_table
 from lakatos.experiments.adoption.tables import table_of_frame
 from lakatos.experiments.errors import ImplausibleError, TrialsError
 from lakatos.experiments.outcomes import knows_outcomes
+from lakatos.theories.discovery.induction.induce import induce
+from lakatos.theories.engine.checks.check import check_theory
+from lakatos.theories.engine.scoring.columns import step_columns
 
 DOMAIN = DOMAINS["search"]
 LENGTH = 6
@@ -299,3 +302,33 @@ def test_normal_values_and_unknown_ones_are_in_standard_deviations():
     assert known.stimuli["draw"][known.trial] == pytest.approx(wanted.to_numpy())
     unknown = only(own, response="decision", stimulus={"value": "value", "position": "position"})
     assert (unknown.stimuli["kind"] == UNKNOWN).all()
+
+
+def test_learners_see_the_value_that_is_there_and_what_was_seen_before_it():
+    trials = only(in_rows(searched()), **MAPPING)
+    columns = step_columns(DOMAIN, trials)[:, 0].T
+    seen = trials.feedback["seen"]
+    within = np.where(trials.stimuli["position"][trials.trial] > 0, np.append(0, seen[:-1]), 0)
+    for wanted in (trials.stimuli["draw"][trials.trial], within, LENGTH - 1 - within):
+        assert any(np.allclose(own, wanted) for own in columns)
+
+
+def test_no_rules_are_induced_from_decisions():
+    trials = only(in_rows(searched()), **MAPPING)
+    assert induce(DOMAIN, [trials], np.random.default_rng(0)) == []
+
+
+STUDIES = (
+    {"n_steps": 80, "length": 8},
+    {"n_steps": 80, "length": 10, "values": "normal(180, 20)", "goal": "lowest"},
+    {"n_steps": 80, "length": 12, "values": "ranks", "reward": "best"},
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["fixed_threshold", "linear_threshold", "optimal_best", "cutoff"])
+def test_published_theories_are_no_tables_of_the_steps_of_a_file_or_of_a_study(name, sandbox):
+    program = DOMAIN.family().program(name)
+    sessions = [DOMAIN.space(own) for own in STUDIES]
+    for candidates in (only(in_rows(searched(6)), **MAPPING).stimuli, *sessions):
+        check_theory(program, DOMAIN, sandbox, candidates=candidates).raise_for_failure()

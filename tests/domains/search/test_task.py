@@ -8,6 +8,7 @@ import pytest
 from lakatos.domains import DOMAINS
 from lakatos.domains.search.task import NORMAL, RANKS, UNIFORM, decisions, read_settings
 from lakatos.experiments.errors import StimuliError
+from lakatos.experiments.participants.web.texts import texts_for_domain, translated, words_of
 from lakatos.experiments.task import Stimuli, seen_trial
 from lakatos.experiments.testing import DomainContract
 
@@ -179,7 +180,7 @@ def text(picture):
         ),
         (
             {"values": "ranks", "reward": "best"}, {"seen": 4},
-            r"Candidate 5 of 10 Rank [1-5] among 5 so far; rank 1 is the best",
+            r"Candidate 5 of 10 Rank [1-5] among 5 so far; rank 1 is the best Only the best of a sequence counts\.",
             r"decision 1: sequence 1, 5 of 10, rank [1-5] so far",
         ),
     ],
@@ -189,3 +190,7 @@ def test_a_decision_is_shown_and_described_with_what_was_seen(settings, seen, pi
     trial = seen_trial(DOMAIN, session, 0, seen)
     assert re.fullmatch(picture, text(DOMAIN.picture(trial, 0)))
     assert re.fullmatch(line, DOMAIN.describe(trial, 0))
+    german = translated(DOMAIN.picture(trial, 0), texts_for_domain(DOMAIN)["de"])
+    assert not set(words_of(german)) & {
+        own for own in words_of(DOMAIN.picture(trial, 0)) if not own.isdigit()
+    }
