@@ -56,7 +56,7 @@ READING = (
     Mechanism(
         slot="reading",
         name="one straight line",
-        clause="predict by the regression line through all points",
+        clause="predict by the regression line fitted to all points",
         code="height, _ = weighted_line(shown, away, y, xp)",
         repairs=PLACE,
         source=f"{CARROLL}; {LITTLE}",
@@ -92,7 +92,7 @@ READING = (
     Mechanism(
         slot="reading",
         name="the nearest point and the slope",
-        clause="extrapolate from the nearest point with the slope of the regression line through all points",
+        clause="extrapolate from the nearest point with the slope of the regression line fitted to all points",
         code="""
         weight = closeness(away, shown, 0.005, xp)
         weight = weight / weight.sum(axis=-1)[..., None]
@@ -140,8 +140,8 @@ BIAS = (
             "caution": normal(0.0, 0.3, 1.0, "share", "part of the height that is taken back")
         },
         wording=Wording(
-            clause="predict heights {far}nearer to the middle of the y-axis than the points suggest",
-            opposite_clause="predict heights {far}further from the middle of the y-axis than the points suggest",
+            clause="shift heights {far}nearer to the middle of the y-axis than the points suggest",
+            opposite_clause="shift heights {far}further from the middle of the y-axis than the points suggest",
             parameter="caution",
             unit=SHARE,
             label="central tendency",

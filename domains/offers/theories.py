@@ -64,9 +64,8 @@ EXPECTATION = (
         },
         wording=Wording(
             clause=(
-                "assume a fixed price for rates that vary by the time of day (about "
-                "{expected_time_of_day} cents/kWh) or by the season (about {expected_seasonal} "
-                "cents/kWh)"
+                "treat rates that vary as if they had a fixed price, namely {expected_time_of_day} cents/kWh if they "
+                "vary by the time of day and {expected_seasonal} cents/kWh if they vary by the season"
             )
         ),
         repairs=(*RATES, *PRICE),

@@ -157,7 +157,7 @@ STRENGTH = (
         code='evidence = parameters["rate"] + none',
         parameters={"rate": RATE},
         wording=Wording(
-            clause="accumulate evidence at the same mean rate from all stimuli (drift rate {rate}, noise SD 1)"
+            clause="accumulate evidence at the same mean rate from all stimuli (drift rate {rate}, SD 1)"
         ),
         beside=(
             LOG_NORMAL,
@@ -172,7 +172,7 @@ STRENGTH = (
         Wording(
             clause=(
                 "accumulate evidence in proportion to the strength of the stimulus "
-                "(drift rate {rate} for the strongest, noise SD 1)"
+                "(drift rate {rate} for the strongest, SD 1)"
             )
         ),
         PALMER,
@@ -184,7 +184,7 @@ STRENGTH = (
         Wording(
             clause=(
                 "accumulate evidence at a rate that is a power of the strength of the stimulus "
-                "(exponent {exponent}, drift rate {rate} for the strongest, noise SD 1)"
+                "(exponent {exponent}, drift rate {rate} for the strongest, SD 1)"
             ),
             label="power law",
         ),

@@ -139,7 +139,7 @@ PAYOFF = (
             Wording(clause="give less, the lower the return from the fund is"),
             Wording(
                 clause="{much}value what the others gain from their contribution",
-                opposite_clause="{much}dislike what the others gain from their contribution",
+                opposite_clause="{much}dislike it if the others gain from their contribution",
                 parameter="altruism",
                 unit=0.2,
                 label="altruism",

@@ -244,9 +244,9 @@ CRITERIA = (
                 subject=CONFIDENCE,
             ),
             Wording(
-                clause="are {far}further apart, the higher confidence is",
+                clause="lie {far}further apart at higher confidence",
                 clause_short="further apart",
-                opposite_clause="are {far}nearer together, the higher confidence is",
+                opposite_clause="lie {far}closer together at higher confidence",
                 opposite_short="nearer together",
                 parameter="stretch",
                 neutral=1.0,

@@ -104,7 +104,7 @@ RULE = (
         code='evidence = value - parameters["level"]',
         parameters={"level": LEVEL},
         wording=Wording(
-            clause="take values above a fixed threshold ({level} standard deviations from the mean)"
+            clause="take values above a fixed threshold ({level} SD relative to the mean)"
         ),
         repairs=("value",),
         rests_on=("choice:logistic",),
@@ -120,7 +120,7 @@ RULE = (
         },
         wording=(
             Wording(
-                clause="take values above a threshold ({level} standard deviations from the mean at first)"
+                clause="take values above a threshold ({level} SD relative to the mean at first)"
             ),
             Wording(
                 clause="{much}lower the threshold linearly from value to value",
@@ -203,8 +203,8 @@ SHIFT = (
             "ambition": normal(0.0, 0.5, 4.0, DEVIATIONS, "by which thresholds exceed the optimal ones")
         },
         wording=Wording(
-            clause="set thresholds {far}higher than is optimal",
-            opposite_clause="set thresholds {far}lower than is optimal",
+            clause="set their thresholds {far}higher than these",
+            opposite_clause="set their thresholds {far}lower than these",
             parameter="ambition",
             unit=0.2,
             label="high thresholds",

@@ -73,6 +73,13 @@ N_PEOPLE = 400
 """Quantiles by which a distribution over people is read."""
 N_PARTS = 3
 """Parts of a claim: what people see and weigh, what else moves them, and how they choose."""
+BESIDES = 2
+"""Part of a claim about what else moves people."""
+ALSO = re.compile(
+    r"^(are|may|prefer|(dis)?like|tend|avoid|favour|(over|under)weight|give(?= (more|less)))\b"
+)
+AFTER = re.compile(r"(are|may)\b")
+"""First word of a tendency, before or behind which "also" stands where other clauses came before."""
 MOST_JOINED = 3
 """Clauses of one sentence."""
 MOST_LISTED = 4
@@ -373,7 +380,7 @@ def is_nearly_random(clauses: Sequence[StatedClause], priors: Mapping[str, Prior
 def _account_name(head: str, clauses: Sequence[StatedClause]) -> str:
     """The form's name with the label of its strongest clause, if that is short enough and has no label yet."""
     title = true_title(head, clauses)
-    for label in labels_in_order(head, clauses) if " with " not in title else ():
+    for label in labels_in_order(head, clauses) if not re.search(r" with(out)? ", title) else ():
         name = f"{title} with {label}"
         if len(name.split()) <= MOST_WORDS:
             return name
@@ -492,7 +499,8 @@ def _sentences(clauses: Sequence[StatedClause], *, is_weak: bool = False) -> lis
         filter(None, (MIXTURE.fullmatch(item.text) for item in stated[::-1]))
     ):
         what = mixture["what"].removesuffix(" instead")
-        share = OF_TRIALS.sub(OF_OTHERS, mixture["share"]) if place else mixture["share"]
+        share = mixture["share"]
+        share = re.sub("of (the other )?trials", "of the rest", share) if place else share
         sentences.append(f"{share.capitalize()}, {'they' if sentences else 'people'} {what}.")
         start, last = "otherwise, ", "people"
     stated = [item for item in stated if not MIXTURE.fullmatch(item.text)]
@@ -524,9 +532,15 @@ def _predicates(clauses: Sequence[StatedClause]) -> Iterator[tuple[str, str]]:
     """Subject and predicate of each sentence."""
     for number in range(1, N_PARTS + 1):
         own = [item for item in clauses if item.wording.sentence == number]
+        before = [item.text for item in clauses if item.wording.sentence < number]
+        is_further = number == BESIDES and before != [] and not before[-1].startswith("do not")
         for (subject, _), same in groupby(own, lambda item: (_subject(item), _is_lapse(item))):
             texts = [item.text for item in same]
-            yield from ((subject, text) for text in (_joined(texts) if subject else texts))
+            for text in _joined(texts) if subject else texts:
+                if is_further and subject == "people":
+                    text = ALSO.sub(r"\1 also" if AFTER.match(text) else r"also \1", text)
+                yield subject, text
+                is_further = False
 
 
 def _is_lapse(stated: StatedClause) -> bool:

@@ -411,7 +411,7 @@ SHORTCUT = (
             **CONVICTION,
         },
         wording=Wording(
-            clause="do not wait for a difference below a threshold ({negligible_amount} money units)",
+            clause="do not wait for a difference below a threshold ({negligible_amount} monetary units)",
             label="small gains",
             overrides=True,
         ),

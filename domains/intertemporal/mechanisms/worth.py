@@ -398,7 +398,7 @@ COST = (
         },
         wording=Wording(
             clause=(
-                "subtract a fixed sum (about {waiting_cost} money units) for having to wait at all, "
+                "subtract a fixed sum (about {waiting_cost} monetary units) for having to wait at all, "
                 "whatever the amount and the delay"
             ),
             label="waiting costs",

@@ -288,7 +288,7 @@ CHOICE = (
     ),
     _choice(
         name="deterministic",
-        clause="choose whichever product is ahead, and guess if neither is",
+        clause="choose the product that comes out better, and guess if neither does",
         beside=(CONTRARY, "guess only if neither product is ahead"),
         code="p = xp.where(xp.abs(evidence) < 1e-9, logistic(bias, xp), (evidence > 0) * 1.0)",
         predictions=({"property": "deterministic"},),

@@ -337,7 +337,7 @@ SCALE = (
     Mechanism(
         slot="scale",
         name="by the range at stake",
-        clause="judge differences in value relative to the range of all outcomes of the trial",
+        clause="judge differences in value relative to the range of all possible outcomes on the trial",
         code=f"""
         value_range = {VALUE_RANGE}
         evidence = parameters["sensitivity"] * advantage / value_range
@@ -362,7 +362,7 @@ SCALE = (
             ),
         },
         wording=Wording(
-            clause="{much}judge differences in value relative to the range of all outcomes of the trial",
+            clause="{much}judge differences in value relative to the range of all possible outcomes on the trial",
             parameter="adaptation",
             unit=0.4,
         ),

@@ -798,7 +798,7 @@ def test_another_rule_on_some_trials_comes_first_and_the_rest_of_trials_after_it
     two = {**few, "second": learned(0.7, low=0.0, high=1.0)}
     second = Wording("instead guess {second~}", "second", unit=0.1)
     assert account_of("Adding", [*clauses[:2], other, second], two).claim == (
-        "On 70% of trials, people guess. On 44% of the other trials, they take the sooner option, whatever the "
+        "On 70% of trials, people guess. On 44% of the rest, they take the sooner option, whatever the "
         "amounts. Otherwise, they weigh amounts and add them up."
     )
     most = {**few, "lapse": learned(0.6, low=0.0, high=1.0)}

@@ -120,4 +120,7 @@ def test_payoff_dominance_keeps_its_clause_where_the_equilibrium_has_hardly_an_e
     weak = theory.priors["payoff_dominance"].narrowed(0.001, 0.0001, doubt=0.1)
     told = theory.with_people({"payoff_dominance": weak})
     assert told.name == "Payoff dominance"
-    assert "are hardly drawn to the row of the equilibrium with their highest payoff" in told.claim
+    assert (
+        "are also hardly drawn to the row of the equilibrium with their highest payoff"
+        in told.claim
+    )
