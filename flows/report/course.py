@@ -12,6 +12,7 @@ from lakatos.experiments.interval import LEAST_UNITS
 from lakatos.experiments.record import DesignChosen
 from lakatos.flows.report.reader import RunReading, designed_pairs, open_pairs
 from lakatos.theories.engine.scoring.score import UNKNOWN
+from lakatos.theories.findings.verdicts.conclude import in_new_names
 from lakatos.traces.wording import in_a_list, plural
 
 FROZEN_DIFFERENCES = (
@@ -19,6 +20,11 @@ FROZEN_DIFFERENCES = (
     "predictions were frozen before any population was estimated; if there is no other, they are those of the first."
 )
 """The rule of `prequential_advantage`, in words."""
+STOPS = {
+    "the archive is used up": "all responses that were not sealed had been used",
+    "budget:": "the preset number of cycles was reached:",
+}
+"""Reasons for stopping that records state in another way."""
 MOST_UNMET = 3
 """Pairs that no design compared, of those that are named."""
 
@@ -48,6 +54,8 @@ def _choice_of_trials(reading: RunReading) -> str:
     n_trials = sum(item.n_trials for item in designs)
     if not n_trials or reading.is_all_used:
         return ""
+    if sum(item.n_random for item in designs) == n_trials:
+        return f"All {plural(n_trials, 'trial')} were drawn at random."
     return f"Of {plural(n_trials, 'trial')}, {kinds_of_trials(designs)}."
 
 
@@ -125,6 +133,16 @@ def found_by_search(n_tried: int, n_new: int, n_submitted: int = 0) -> str:
 def _cycles(numbers: Sequence[int]) -> str:
     found = [str(number) for number in sorted(set(numbers))]
     return f"{'cycle' if len(found) == 1 else 'cycles'} {in_a_list(found)}"
+
+
+def stop_in_words(reading: RunReading) -> str:
+    """Reason why the study ended, in the names of the verdict; empty before it ended."""
+    if reading.concluded is None:
+        return ""
+    text = reading.concluded.stop
+    for recorded, written in STOPS.items():
+        text = text.replace(recorded, written)
+    return in_new_names(reading.state.theories, text)
 
 
 def ratio_of_verdict(reading: RunReading) -> str:

@@ -101,7 +101,7 @@ def experiment_of_data_set(name: str) -> str:
 
 
 EDITS = {
-    r"compose afresh": "composed anew",
+    r"compose afresh": "new combination of mechanisms",
     r"drop (\w+) from (\w+)": r"\1 omitted from \2",
     r"add (\w+) to (\w+)": r"\1 added to \2",
     r"replace (\w+) by (\w+) in (\w+)": r"\2 in place of \1 in \3",

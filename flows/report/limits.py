@@ -79,15 +79,15 @@ def _recovery(reading: RunReading) -> str:
 def _limits_of_people(reading: RunReading) -> list[str]:
     if reading.simulated:
         return [
-            f"No person took part. A computer generated the responses from a hidden rule.{_recovery(reading)} It is "
-            "not evidence about human behaviour."
+            f"No person took part. A computer generated the responses from a hidden rule.{_recovery(reading)} "
+            "These results are not evidence about human behaviour."
         ]
     if reading.model:
         return [
             f"No person took part. The language model {reading.model!r} gave the responses in separate sessions, "
             "so the result shows which theory describes this model with these texts. "
-            "It is not evidence about human behaviour, and the training data of the model may include the theories "
-            "and published responses to such trials.",
+            "These results are not evidence about human behaviour, and the training data of the model may include the "
+            "theories and published responses to such trials.",
             "The model read the text of each trial, not its picture.",
         ]
     people = reading.config.participants

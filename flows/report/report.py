@@ -31,6 +31,7 @@ from lakatos.flows.report.course import (
     found_by_search,
     pairs_in_words,
     ratio_of_verdict,
+    stop_in_words,
 )
 from lakatos.flows.report.experiment_facts import FIRST_PICTURES, data_facts, experiment_facts
 from lakatos.flows.report.family_tree import family_tree
@@ -44,7 +45,7 @@ from lakatos.flows.report.judging_facts import (
     verdict_rows,
 )
 from lakatos.flows.report.limits import limits
-from lakatos.flows.report.methods import methods_paragraph
+from lakatos.flows.report.methods import methods_parts
 from lakatos.flows.report.misfits import checks_of_leader
 from lakatos.flows.report.random_trials import on_random_trials
 from lakatos.flows.report.reader import (
@@ -161,6 +162,7 @@ def render(
         "checks": checks_of_leader(reading),
         "frozen_differences": FROZEN_DIFFERENCES,
         "ratio": ratio_of_verdict(reading),
+        "stop": stop_in_words(reading),
         "errors": error_facts(reading),
         "check": check_facts(reading, key, is_copy=is_copy),
         "journal_meta": JOURNAL_META,
@@ -168,7 +170,7 @@ def render(
         "models": utterance_facts(reading),
         "limits": limits(reading),
         "references": references(reading, [line.theory for line in reading.board.standings]),
-        "methods": methods_paragraph(reading),
+        "methods": methods_parts(reading),
         "style": Markup("").join(Markup((TEMPLATES / name).read_text("utf-8")) for name in STYLES),
     }
     return environment.get_template("report.html").render(context)

@@ -115,7 +115,7 @@ def test_a_report_of_simulated_participants_states_whether_the_leader_has_the_hi
         {slot: own for slot, own in part.items() if slot != "lapse"} for part in (known, hidden)
     ]
     form = "this form" if forms[0] == forms[1] else "another form"
-    assert f"and the leading theory has {form}. It is not evidence" in text
+    assert f"and the leading theory has {form}. These results are not evidence" in text
 
 
 def test_every_pair_of_scored_theories_is_distinguished_open_or_met_in_no_design() -> None:

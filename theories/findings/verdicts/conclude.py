@@ -517,8 +517,8 @@ def _what_it_says(evidence: TheoryEvidence, leader: Digest) -> list[str]:
     held = [name.replace("_", " ") for name in names_held_back(theory.priors)]
     if held:
         parts.append(
-            f"The declared range limits the estimated distribution of {in_a_list(held)}, so that some participants may "
-            "have values outside it."
+            f"The estimated population of {in_a_list(held)} reaches a limit of the declared range; its spread is not "
+            "well determined."
         )
     return parts
 
@@ -547,10 +547,11 @@ def _advantage_in_words(evidence: TheoryEvidence, found: ComparedLeader) -> list
         claim = f"There is no clear evidence that {claim}"
         same = (item for item in found.comparisons if item.rival == decides.rival)
         stated += [item for item in same if item is not decides]
+        stated.sort(key=lambda item: item.basis == LEADERBOARD)
     first, *rest = (_difference_in_words(evidence, item) for item in stated)
     return [
         f"{claim}: the difference in mean log score is {first}.",
-        *(f"It is {other}." for other in rest),
+        *(f"The difference is {other}." for other in rest),
         *_few_in_words(evidence, found),
         *_nearest_of_all(evidence.theories, evidence.experiments, found.leader, decides.rival),
     ]
@@ -644,7 +645,10 @@ def _truth_in_words(truth: TruthCompared | None, leader: Digest) -> list[str]:
     """The leader's error against the hidden rule, where there is one."""
     if truth is None:
         return []
-    whole, corrected = (f"{values[leader]:.2g}" for values in (truth.uncorrected, truth.corrected))
+    whole, corrected = (
+        np.format_float_positional(values[leader], 2, fractional=False, trim="-")
+        for values in (truth.uncorrected, truth.corrected)
+    )
     apart = "" if corrected == whole else f" ({corrected} after removing random choices from both)"
     return [
         f"Compared with the hidden rule over {truth.n_trials:,} trials that a design can present, its mean squared "
