@@ -6,12 +6,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 
-import numpy as np
-
-from lakatos.experiments.interval import LEAST_UNITS
 from lakatos.experiments.record import DesignChosen
 from lakatos.flows.report.reader import RunReading, designed_pairs, open_pairs
-from lakatos.theories.engine.scoring.score import UNKNOWN
 from lakatos.theories.findings.verdicts.conclude import in_new_names
 from lakatos.traces.wording import in_a_list, plural
 
@@ -143,29 +139,6 @@ def stop_in_words(reading: RunReading) -> str:
     for recorded, written in STOPS.items():
         text = text.replace(recorded, written)
     return in_new_names(reading.state.theories, text)
-
-
-def ratio_of_verdict(reading: RunReading) -> str:
-    """The advantage of the leading theory as a ratio of probabilities; empty if too few participants are behind it."""
-    concluded = reading.concluded
-    if concluded is None or concluded.rival is None or concluded.advantage is None:
-        return ""
-    few = concluded.n_units is not None and concluded.n_units < LEAST_UNITS
-    if few or concluded.interval is None or (concluded.advantage_error or 0.0) >= UNKNOWN:
-        return ""
-    value, low, high = (
-        f"{float(np.exp(nats)):.3f}" for nats in (concluded.advantage, *concluded.interval)
-    )
-    chosen = (
-        f", Bonferroni-corrected for selection among {concluded.n_compared} theories"
-        if concluded.n_compared > 1
-        else ""
-    )
-    return (
-        "The probability that the leading theory gives to a response is on average (geometric mean) "
-        f"{value} times that of {reading.label(concluded.rival).name} (95% interval {low} to {high}{chosen}; "
-        f"{concluded.basis})."
-    )
 
 
 def pairs_in_words(reading: RunReading) -> str:

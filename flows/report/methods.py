@@ -7,7 +7,7 @@ from lakatos.experiments.interval import LEAST_UNITS
 from lakatos.flows.report.course import kinds_of_trials, stop_in_words
 from lakatos.flows.report.experiment_facts import people_facts
 from lakatos.flows.report.reader import RunReading
-from lakatos.theories.findings.verdicts.conclude import RivalComparison
+from lakatos.theories.findings.verdicts.conclude import ALL_RESPONSES, RivalComparison
 from lakatos.theories.findings.verdicts.record import LEADERBOARD, CampaignConcluded
 from lakatos.traces.wording import in_a_list, plural
 
@@ -267,7 +267,7 @@ def _basis(reading: RunReading) -> str:
         *(item.basis for item in _comparisons(reading, concluded)),
     ]
     strictest_first = sorted(dict.fromkeys(bases), key=lambda basis: basis == LEADERBOARD)
-    data = in_a_list([basis.removeprefix("the leaderboard: ") for basis in strictest_first])
+    data = in_a_list([basis.replace(LEADERBOARD, ALL_RESPONSES) for basis in strictest_first])
     return f" It was compared with {rival}, the closest {other}initial theory, on {data}."
 
 

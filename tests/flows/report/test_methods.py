@@ -9,6 +9,8 @@ from lakatos import __version__
 from lakatos.flows.report.limits import limits, selection_in_words
 from lakatos.flows.report.methods import methods_paragraph, who_took_part
 from lakatos.flows.report.reader import RunReading, open_reading
+from lakatos.theories.findings.verdicts.conclude import ALL_RESPONSES
+from lakatos.theories.findings.verdicts.record import LEADERBOARD
 
 
 def test_the_paragraph_has_the_numbers_of_the_journal() -> None:
@@ -44,7 +46,7 @@ def test_the_paragraph_names_the_data_on_which_the_verdict_rests() -> None:
         rival = reading.label(concluded.rival).name
         other = "other " if concluded.leader in reading.state.seeds else ""
     _, _, data = text.partition(f"compared with {rival}, the closest {other}initial theory, on ")
-    basis = concluded.basis.removeprefix("the leaderboard: ")
+    basis = concluded.basis.replace(LEADERBOARD, ALL_RESPONSES)
     assert basis in data.partition(". ")[0]
 
 

@@ -60,6 +60,8 @@ RATIO_DRAWS = 512
 """Draws of a population on which what it leaves unexplained is measured."""
 MOST_MEASURED = 6
 """Theories of which it is measured."""
+ALL_RESPONSES = "all responses, each experiment predicted from the others"
+"""The leaderboard's data, in a sentence."""
 LEAST_STATED = 5
 """Participants from whom on the leader's error is stated: of fewer, a mean says much about each."""
 MOST_MARKS = 3
@@ -562,7 +564,8 @@ def _difference_in_words(evidence: TheoryEvidence, compared: RivalComparison) ->
     gain = compared.advantage
     interval = gain.interval_in_words(compared.n_compared)
     units = _units_in_words(evidence, compared)
-    data, _, remark = compared.basis.partition(": ")
+    basis = compared.basis.replace(LEADERBOARD, ALL_RESPONSES)
+    data, _, remark = basis.partition(": ")
     on = f"on {data} ({remark})" if remark else f"on {data}"
     return f"{gain.value:+.4f} nats per choice ({interval}{units}) {on}"
 

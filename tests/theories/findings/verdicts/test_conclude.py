@@ -130,7 +130,7 @@ def test_an_undecided_leader_is_stated_with_its_difference_on_all_data_compared(
     assert sentence.endswith("; 25 participants) on sealed.")
     assert further.startswith("The difference is -0.1200 nats per choice (95% interval -0.5")
     assert further.endswith(
-        "; 25 participants) on the leaderboard (all open responses, each experiment predicted from the others)."
+        "; 25 participants) on all responses, each experiment predicted from the others."
     )
 
 
