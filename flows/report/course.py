@@ -6,12 +6,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 
-import numpy as np
-
-from lakatos.experiments.interval import LEAST_UNITS
 from lakatos.experiments.record import DesignChosen
 from lakatos.flows.report.reader import RunReading, designed_pairs, open_pairs
-from lakatos.theories.engine.scoring.score import UNKNOWN
+from lakatos.theories.findings.verdicts.conclude import in_new_names
 from lakatos.traces.wording import in_a_list, plural
 
 FROZEN_DIFFERENCES = (
@@ -19,6 +16,11 @@ FROZEN_DIFFERENCES = (
     "predictions were frozen before any population was estimated; if there is no other, they are those of the first."
 )
 """The rule of `prequential_advantage`, in words."""
+STOPS = {
+    "the archive is used up": "all responses that were not sealed had been used",
+    "budget:": "the preset number of cycles was reached:",
+}
+"""Reasons for stopping that records state in another way."""
 MOST_UNMET = 3
 """Pairs that no design compared, of those that are named."""
 
@@ -48,6 +50,8 @@ def _choice_of_trials(reading: RunReading) -> str:
     n_trials = sum(item.n_trials for item in designs)
     if not n_trials or reading.is_all_used:
         return ""
+    if sum(item.n_random for item in designs) == n_trials:
+        return f"All {plural(n_trials, 'trial')} were drawn at random."
     return f"Of {plural(n_trials, 'trial')}, {kinds_of_trials(designs)}."
 
 
@@ -127,27 +131,14 @@ def _cycles(numbers: Sequence[int]) -> str:
     return f"{'cycle' if len(found) == 1 else 'cycles'} {in_a_list(found)}"
 
 
-def ratio_of_verdict(reading: RunReading) -> str:
-    """The advantage of the leading theory as a ratio of probabilities; empty if too few participants are behind it."""
-    concluded = reading.concluded
-    if concluded is None or concluded.rival is None or concluded.advantage is None:
+def stop_in_words(reading: RunReading) -> str:
+    """Reason why the study ended, in the names of the verdict; empty before it ended."""
+    if reading.concluded is None:
         return ""
-    few = concluded.n_units is not None and concluded.n_units < LEAST_UNITS
-    if few or concluded.interval is None or (concluded.advantage_error or 0.0) >= UNKNOWN:
-        return ""
-    value, low, high = (
-        f"{float(np.exp(nats)):.3f}" for nats in (concluded.advantage, *concluded.interval)
-    )
-    chosen = (
-        f", Bonferroni-corrected for selection among {concluded.n_compared} theories"
-        if concluded.n_compared > 1
-        else ""
-    )
-    return (
-        "The probability that the leading theory gives to a response is on average (geometric mean) "
-        f"{value} times that of {reading.label(concluded.rival).name} (95% interval {low} to {high}{chosen}; "
-        f"{concluded.basis})."
-    )
+    text = reading.concluded.stop
+    for recorded, written in STOPS.items():
+        text = text.replace(recorded, written)
+    return in_new_names(reading.state.theories, text)
 
 
 def pairs_in_words(reading: RunReading) -> str:

@@ -31,7 +31,7 @@ from lakatos.traces.wording import plural
 
 Array = NDArray[np.float64]
 NOTHING: Final = Markup("")
-FIRST_PICTURES: Final = 6
+FIRST_PICTURES: Final = 3
 """Trials of an experiment that are shown at once; the rest unfold."""
 MOST_PICTURES: Final = 60
 """Trials of an experiment that are drawn; the rest are described in a line each."""

@@ -39,6 +39,11 @@ def in_brackets(interval_text: str) -> str:
     return f"[{low}, {high}]" if between else interval_text
 
 
+def root_in_points(squared: float) -> str:
+    """The root of a mean squared error of proportions, in percentage points."""
+    return fixed(100 * float(np.sqrt(max(squared, 0.0))), 1)
+
+
 def percent(value: float | None) -> str:
     """A proportion in percent; a dash where there is none."""
     return "–" if value is None else f"{value:.0%}"
@@ -100,11 +105,24 @@ def experiment_of_data_set(name: str) -> str:
     return f"{number} ({part})" if part else number
 
 
+FATES = {
+    "admitted": "entered the comparison",
+    "not admitted": "did not enter the comparison",
+    "refused": "rejected by the checks",
+}
+"""What became of a theory, by the words of `RunReading.fate`."""
+
+
+def fate_in_words(fate: str) -> str:
+    """What became of a theory, for readers."""
+    return FATES.get(fate, fate)
+
+
 EDITS = {
-    r"compose afresh": "composed anew",
-    r"drop (\w+) from (\w+)": r"\1 omitted from \2",
-    r"add (\w+) to (\w+)": r"\1 added to \2",
-    r"replace (\w+) by (\w+) in (\w+)": r"\2 in place of \1 in \3",
+    r"compose afresh": "new combination of mechanisms",
+    r"drop (.+) from (\w+)": r"\1 omitted from \2",
+    r"add (.+) to (\w+)": r"\1 added to \2",
+    r"replace (.+) by (.+) in (\w+)": r"\2 in place of \1 in \3",
 }
 """Changes of `Grammar.edits`, by the words in which a reader finds them."""
 
@@ -121,6 +139,7 @@ def edits_in_words(change: str) -> str:
 
 FILTERS: dict[str, Callable[..., str]] = {
     "edits_in_words": edits_in_words,
+    "fate": fate_in_words,
     "fixed": fixed,
     "signed": signed,
     "experiment": experiment_of_data_set,
@@ -133,5 +152,6 @@ FILTERS: dict[str, Callable[..., str]] = {
     "thousands": thousands,
     "moment": moment,
     "percent": percent,
+    "root_in_points": root_in_points,
 }
 """Functions that templates may apply to a value."""

@@ -14,6 +14,8 @@ from lakatos.flows.run.source import hidden_rule, hidden_theory
 from lakatos.flows.stages.verdict.unmeasured import say_of_memorising
 from lakatos.traces.wording import in_a_list, plural
 
+ABOUT_THE_FILE = "About the file:"
+"""Beginning of what the file holds that the analysis does not use; it comes first."""
 FEW = 30
 """Trials or people below which the report calls them few."""
 
@@ -32,7 +34,9 @@ def limits(reading: RunReading) -> list[str]:
         )
         for text in rule(reading)
     ]
-    return sorted(found, key=lambda text: POOLED_CONDITIONS not in text)
+    return sorted(
+        found, key=lambda text: (POOLED_CONDITIONS not in text, not text.startswith(ABOUT_THE_FILE))
+    )
 
 
 def _limits_of_progress(reading: RunReading) -> list[str]:
@@ -79,15 +83,15 @@ def _recovery(reading: RunReading) -> str:
 def _limits_of_people(reading: RunReading) -> list[str]:
     if reading.simulated:
         return [
-            f"No person took part. A computer generated the responses from a hidden rule.{_recovery(reading)} It is "
-            "not evidence about human behaviour."
+            f"No person took part. A computer generated the responses from a hidden rule.{_recovery(reading)} "
+            "These results are not evidence about human behaviour."
         ]
     if reading.model:
         return [
             f"No person took part. The language model {reading.model!r} gave the responses in separate sessions, "
             "so the result shows which theory describes this model with these texts. "
-            "It is not evidence about human behaviour, and the training data of the model may include the theories "
-            "and published responses to such trials.",
+            "These results are not evidence about human behaviour, and the training data of the model may include the "
+            "theories and published responses to such trials.",
             "The model read the text of each trial, not its picture.",
         ]
     people = reading.config.participants
@@ -104,7 +108,7 @@ def _limits_of_people(reading: RunReading) -> list[str]:
             "were frozen before the responses were released to the theories, but the person who chose the file, the "
             "trials and the initial theories may have known the responses."
         )
-    found += [f"About the file: {line}." for line in people.told]
+    found += [f"{ABOUT_THE_FILE} {line}." for line in people.told]
     found += [f"Only trials {which} could be used; more informative trials may be missing."]
     collected = [item.record for item in reading.state.experiments.collected.values()]
     if any(item.pooled for item in collected):

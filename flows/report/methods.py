@@ -4,32 +4,38 @@ from __future__ import annotations
 
 from lakatos import __version__
 from lakatos.experiments.interval import LEAST_UNITS
-from lakatos.flows.report.course import kinds_of_trials
+from lakatos.flows.report.course import kinds_of_trials, stop_in_words
 from lakatos.flows.report.experiment_facts import people_facts
 from lakatos.flows.report.reader import RunReading
-from lakatos.theories.findings.verdicts.conclude import RivalComparison
-from lakatos.theories.findings.verdicts.record import CampaignConcluded
+from lakatos.theories.findings.verdicts.conclude import ALL_RESPONSES, RivalComparison
+from lakatos.theories.findings.verdicts.record import LEADERBOARD, CampaignConcluded
 from lakatos.traces.wording import in_a_list, plural
 
+MANY_OPTIONS = 20
+"""Options of a trial from which on they are stated by the first and the last one."""
 TIMES = {1: "once", 2: "twice"}
 
 
-def methods_paragraph(reading: RunReading) -> str:
-    """Participants, trials, theories, estimation, scoring and software, one sentence or two each.
+def methods_parts(reading: RunReading) -> list[tuple[str, str]]:
+    """Headings and texts of a Methods section, one sentence or two for each fact.
 
     Every number is read from the journal; what a run does not have (sealed trials, exclusions) is not mentioned.
     """
-    parts = [
-        _participants(reading),
-        _exclusions(reading),
-        _trials(reading),
-        _stopping(reading),
-        _theories(reading),
-        _estimation(reading),
-        _comparison(reading),
-        _software(reading),
-    ]
-    return " ".join(part for part in parts if part)
+    parts = {
+        "Participants": [_participants(reading), _exclusions(reading), _sample_size(reading)],
+        "Materials and procedure": [_trials(reading), _options(reading), _stopping(reading)],
+        "Theories": [_theories(reading)],
+        "Estimation": [_estimation(reading)],
+        "Comparison": [_comparison(reading)],
+        "Software": [_software(reading)],
+    }
+    texts = {head: " ".join(filter(None, own)) for head, own in parts.items()}
+    return [(head, text) for head, text in texts.items() if text]
+
+
+def methods_paragraph(reading: RunReading) -> str:
+    """The Methods section without headings."""
+    return " ".join(text for _, text in methods_parts(reading))
 
 
 def _participants(reading: RunReading) -> str:
@@ -89,7 +95,8 @@ def _exclusions(reading: RunReading) -> str:
     parts = []
     if n_excluded:
         parts.append(
-            f"{plural(n_excluded, 'participant')} met a preregistered exclusion rule ({'; '.join(rules)})."
+            f"{plural(n_excluded, 'participant')} met an exclusion rule that was recorded before the data "
+            f"({'; '.join(rules)})."
         )
     elif known:
         parts.append("No participant was excluded.")
@@ -102,6 +109,32 @@ def _exclusions(reading: RunReading) -> str:
     return " ".join(parts)
 
 
+def _sample_size(reading: RunReading) -> str:
+    """The planned power of the numbers of participants and trials, by simulation; empty where none was planned."""
+    known = reading.state.experiments
+    pairs = [
+        pair
+        for name, item in known.designs.items()
+        if name in known.collected
+        for pair in item.record.powers
+    ]
+    if not pairs or reading.is_collected_before:
+        return ""
+    n_enough = sum(pair.separable for pair in pairs)
+    return (
+        "The sample size was set in advance; by simulation, with one theory of a pair true, planned power was at least "
+        f"{reading.config.design.power:g} for {n_enough} of {plural(len(pairs), 'pair')} of theories."
+    )
+
+
+def _options(reading: RunReading) -> str:
+    """The options of a response where these are many and have no letters of their own, such as intervals of time."""
+    options = reading.domain.options
+    if len(options) < MANY_OPTIONS:
+        return ""
+    return f"Each response was coded as one of {len(options)} options, from “{options[0]}” to “{options[-1]}”."
+
+
 def _trials(reading: RunReading) -> str:
     known = reading.state.experiments
     designs = [item.record for name, item in known.designs.items() if name in known.collected]
@@ -109,9 +142,13 @@ def _trials(reading: RunReading) -> str:
         return ""
     n_trials = sum(item.n_trials for item in designs)
     used = "used responses to" if reading.is_collected_before else "presented"
-    chosen = f"We {used} {plural(n_trials, 'trial')}"
+    distinct = {key for item in designs for key in reading.design(item).stimuli.keys}
+    few = f" ({len(distinct)} distinct)" if len(distinct) < n_trials else ""
+    chosen = f"We {used} {plural(n_trials, 'trial')}{few}"
     if reading.is_all_used:
         chosen += ", all that were not sealed"
+    elif sum(item.n_random for item in designs) == n_trials:
+        chosen += ", all drawn at random"
     else:
         chosen += f", of which {kinds_of_trials(designs)}"
     sealed = known.sealed.record.n_trials if known.sealed else 0
@@ -157,7 +194,8 @@ def _stopping(reading: RunReading) -> str:
     planned = f"the study ends after {n_cycles}"
     if rule == planned:
         return f"The study was planned to end, and ended, after {n_cycles}."
-    return f"Stopping rule: {rule}. The study ended after {n_cycles}."
+    why = stop_in_words(reading).partition(";")[0]
+    return f"Stopping rule: {rule}. The study ended after {n_cycles}{': ' if why else ''}{why}."
 
 
 def _theories(reading: RunReading) -> str:
@@ -175,10 +213,7 @@ def _theories(reading: RunReading) -> str:
         if n_tried
         else ""
     )
-    return (
-        f"The initial theories were {initial}. Each theory is a program that gives the probability of every "
-        f"response.{search}"
-    )
+    return f"The initial theories were {initial}.{search}"
 
 
 def _estimation(reading: RunReading) -> str:
@@ -187,11 +222,10 @@ def _estimation(reading: RunReading) -> str:
     else:
         held_out = "parts of the data" if reading.is_of_file else "experiments"
     return (
-        "The population distributions of the theories' parameters (independent truncated normal distributions; of the "
-        "logarithm for parameters with a log-normal or log-uniform prior) were estimated by maximising the marginal "
-        f"likelihood over {reading.config.theories.draws} quasi-random draws. Theories were scored by the mean log "
-        "predictive probability of the responses, with parameters "
-        f"estimated from other {held_out}."
+        "Population distributions of parameters (independent truncated normal distributions; of the logarithm for "
+        "parameters with a logarithmic prior) were estimated by maximising the marginal likelihood over "
+        f"{reading.config.theories.draws} quasi-random draws. Theories were scored by the mean log predictive "
+        f"probability of the responses, with parameters estimated from other {held_out}."
     )
 
 
@@ -232,7 +266,8 @@ def _basis(reading: RunReading) -> str:
         concluded.basis,
         *(item.basis for item in _comparisons(reading, concluded)),
     ]
-    data = in_a_list(list(dict.fromkeys(bases)))
+    strictest_first = sorted(dict.fromkeys(bases), key=lambda basis: basis == LEADERBOARD)
+    data = in_a_list([basis.replace(LEADERBOARD, ALL_RESPONSES) for basis in strictest_first])
     return f" It was compared with {rival}, the closest {other}initial theory, on {data}."
 
 

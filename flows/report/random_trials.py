@@ -93,6 +93,6 @@ def scores_on(trials: Trials, shares: Array, rows: Collection[int]) -> UnitScore
     """
     logs = np.log(np.clip(shares, LEAST_SHARE, 1))[trials.trial, trials.response]
     counts = np.where(np.isin(trials.trial, list(rows)) & np.isfinite(logs), trials.count, 0.0)
-    totals = np.bincount(trials.participant, counts * np.nan_to_num(logs))
-    sizes = np.bincount(trials.participant, counts)
+    totals = np.bincount(trials.participant, counts * np.nan_to_num(logs)).astype(float)
+    sizes = np.bincount(trials.participant, counts).astype(float)
     return UnitScores(totals[sizes > 0], sizes[sizes > 0])

@@ -30,7 +30,7 @@ from lakatos.flows.report.course import (
     course,
     found_by_search,
     pairs_in_words,
-    ratio_of_verdict,
+    stop_in_words,
 )
 from lakatos.flows.report.experiment_facts import FIRST_PICTURES, data_facts, experiment_facts
 from lakatos.flows.report.family_tree import family_tree
@@ -45,7 +45,7 @@ from lakatos.flows.report.judging_facts import (
 )
 from lakatos.flows.report.learning_curve import learning_curve
 from lakatos.flows.report.limits import limits
-from lakatos.flows.report.methods import methods_paragraph
+from lakatos.flows.report.methods import methods_parts
 from lakatos.flows.report.misfits import checks_of_leader
 from lakatos.flows.report.random_trials import on_random_trials
 from lakatos.flows.report.reader import (
@@ -61,7 +61,6 @@ from lakatos.flows.report.templating import TEMPLATES, page_environment
 from lakatos.flows.report.theory_facts import winner_facts
 from lakatos.flows.report.two_pages import render_summary, summary_beside
 from lakatos.flows.report.utterances import utterance_facts
-from lakatos.flows.report.words import kind_words
 from lakatos.flows.run.state import RunState
 from lakatos.theories.engine.record import EffectsLearned, GroupsCompared
 from lakatos.theories.findings.verdicts.conclude import in_new_names
@@ -135,7 +134,7 @@ def render(
         "state": state,
         "config": reading.config,
         "concluded": reading.concluded,
-        "text_below": text_below(reading),
+        "text_below": without_claim(reading, text_below(reading)),
         "path_figure": path_figure(reading),
         "renamed": partial(in_new_names, state.theories),
         "board": reading.board,
@@ -162,7 +161,7 @@ def render(
         "course": course(reading),
         "checks": checks_of_leader(reading),
         "frozen_differences": FROZEN_DIFFERENCES,
-        "ratio": ratio_of_verdict(reading),
+        "stop": stop_in_words(reading),
         "errors": error_facts(reading),
         "check": check_facts(reading, key, is_copy=is_copy),
         "journal_meta": JOURNAL_META,
@@ -170,10 +169,16 @@ def render(
         "models": utterance_facts(reading),
         "limits": limits(reading),
         "references": references(reading, [line.theory for line in reading.board.standings]),
-        "methods": methods_paragraph(reading),
+        "methods": methods_parts(reading),
         "style": Markup("").join(Markup((TEMPLATES / name).read_text("utf-8")) for name in STYLES),
     }
     return environment.get_template("report.html").render(context)
+
+
+def without_claim(reading: RunReading, text: str) -> str:
+    """The text of a verdict without the claim of its theory, which stands above it on the page."""
+    claim = reading.theory(reading.leader).claim if reading.leader else ""
+    return text.replace(f"Claim: {claim} ", "") if claim else text
 
 
 def _renamed(state: RunState, found: Recorded[Told] | None) -> Told | None:
@@ -264,9 +269,6 @@ def check_facts(
         "head": head,
         "seq": seq,
         "n_records": len(reading.journal),
-        "kinds": sorted(
-            Counter(kind_words(entry.kind) for entry in reading.journal.values()).items()
-        ),
         "report": _without_numbers_of_heads(verify(reading.trace, key=key, is_copy=is_copy)),
         "audit": f"lakatos audit {place}",
         "resume": f"lakatos resume {place}",

@@ -27,12 +27,19 @@ from lakatos.flows.report.reader import (
 )
 from lakatos.theories.language.account import at_limit, is_as_declared, is_at_high
 from lakatos.theories.language.family import find_family
-from lakatos.theories.language.population_interval import EstimateInterval, median_of, sd_of
+from lakatos.theories.language.population_interval import (
+    EstimateInterval,
+    median_of,
+    sd_of,
+    share_above,
+)
 from lakatos.theories.language.prior import Prior
 from lakatos.theories.language.theory import Theory
 from lakatos.traces.digest import Digest
 
 Array = NDArray[np.float64]
+LEAST_APART = 0.05
+"""Difference of predicted proportions below which a trial is no example of a difference between theories."""
 LEAST_SHARE = 1e-6
 """Predicted shares below it are taken for it."""
 
@@ -56,13 +63,15 @@ def parameter_rows(theory: Theory, n_people: int) -> Iterator[ParameterRow]:
         theory: The theory with its population.
         n_people: Participants from whom it was estimated; 0 where they cannot be told apart.
     """
+    neutral = {one.parameter: one.neutral for one in theory.clauses if one.opposite_clause}
     for name, prior in theory.priors.items():
         is_estimated = not prior.idle and prior.kind in ("normal", "log_normal")
         sd = f"{estimate_in_words(sd_of(prior, n_people))}{' (ln)' if prior.is_log else ''}"
         yield ParameterRow(
             name,
             prior,
-            prior_words(prior, pooled=theory.pooled),
+            prior_words(prior, pooled=theory.pooled)
+            + (side_in_words(prior, neutral[name], n_people) if name in neutral else ""),
             estimate_in_words(median_of(prior, n_people)),
             sd if is_estimated and not theory.pooled else "–",
         )
@@ -74,6 +83,15 @@ def estimate_in_words(found: EstimateInterval) -> str:
         return figures3(found.value)
     low, high = map(figures3, found.interval)
     return f"{figures3(found.value)} [{low}, {high}]"
+
+
+def side_in_words(prior: Prior, neutral: float, n_people: int) -> str:
+    """The proportion of a population above the value at which a parameter has no effect, where it is known."""
+    found = share_above(prior, neutral, n_people)
+    if found.interval is None:
+        return ""
+    low, high = found.interval
+    return f"; {found.value:.0%} [{low:.0%}, {high:.0%}] above {figures3(neutral)} (no effect)"
 
 
 def n_behind_populations(reading: RunReading) -> int:
@@ -152,6 +170,7 @@ def winner_facts(reading: RunReading) -> dict[str, Any] | None:
         "theory": theory,
         "known": known,
         "origin": origin(known.author),
+        "published": published_form(reading, leader),
         "parameters": list(parameter_rows(theory, n_behind_populations(reading))),
         "source": program_of(reading, leader),
         "equations": [clean(line) for line in equations_of(theory.program.source)],
@@ -164,6 +183,13 @@ def winner_facts(reading: RunReading) -> dict[str, Any] | None:
         "option": scattered_option(reading),
         "standing": next(standings, None),
     }
+
+
+def published_form(reading: RunReading, theory: Digest) -> str:
+    """The title of the published theory whose form another theory has; empty if its form is new, or its own name."""
+    renewed = reading.state.theories.told
+    title = renewed.record.published.get(theory, "") if renewed else ""
+    return "" if title == reading.label(theory).name else title
 
 
 def stated_mechanisms(theory: Theory, domain: Domain) -> frozenset[str]:
@@ -231,7 +257,7 @@ def favouring_trials(reading: RunReading, leader: Digest, rival: Digest) -> list
 
 
 def example_trial(reading: RunReading, leader: Digest) -> dict[str, Any] | None:
-    """The trial that favours the leader most over the best first rival; None without one."""
+    """The trial that favours the leader most over the best first rival; None if they hardly differ."""
     rival = reading.first_rival
     favouring = [] if rival is None else favouring_trials(reading, leader, rival)
     if rival is None or not favouring:
@@ -240,6 +266,8 @@ def example_trial(reading: RunReading, leader: Digest) -> dict[str, Any] | None:
     own, other = favouring[0].own, favouring[0].other
     trials = reading.trials(name)
     option = trials.stimuli.take([row]).last_available(trials.n_options)
+    if abs(own[option] - other[option]) < LEAST_APART:
+        return None
     return {
         "experiment": name,
         "picture": Markup(reading.domain.picture(trials.stimuli, row)),

@@ -18,7 +18,7 @@ from lakatos.flows.report.charts import IntervalRow, intervals
 from lakatos.flows.report.download import small
 from lakatos.flows.report.experiment_facts import data_facts
 from lakatos.flows.report.limits import limits
-from lakatos.flows.report.methods import methods_paragraph
+from lakatos.flows.report.methods import methods_parts
 from lakatos.flows.report.random_trials import on_random_trials
 from lakatos.flows.report.reader import RunReading, shortened, text_below
 from lakatos.flows.report.references import TheoryReferences, references
@@ -38,7 +38,7 @@ MOST_THEORIES: Final = 6
 MOST_LIMITS: Final = 3
 LONGEST_CLAIM: Final = 1000
 LONGEST_TEXT: Final = 700
-LONGEST_REFERENCES: Final = 450
+LONGEST_REFERENCES: Final = 260
 STYLES: Final = ("page.css", "summary.css")
 
 
@@ -89,7 +89,7 @@ def render_summary(reading: RunReading, report: str) -> str:
         "random_trials": on_random_trials(reading),
         "n_others": len(reading.board.standings) - len(lines),
         "differences": _differences(reading, lines),
-        "methods": methods_paragraph(reading),
+        "methods": methods_parts(reading),
         "limits": known_limits[:MOST_LIMITS],
         "n_more_limits": max(len(known_limits) - MOST_LIMITS, 0),
         "references": references_that_fit(references(reading, [line.theory for line in lines])),

@@ -12,7 +12,6 @@ from markupsafe import Markup
 
 from lakatos.experiments.record import DesignChosen
 from lakatos.flows.report.charts import chart_interval
-from lakatos.flows.report.course import ratio_of_verdict
 from lakatos.flows.report.download import both
 from lakatos.flows.report.experiment_facts import data_facts
 from lakatos.flows.report.limits import limits
@@ -175,7 +174,6 @@ def story(look: RunMoment) -> dict[str, Any]:
     return {
         "whose": data_facts(look),
         "strip": strip,
-        "ratio": ratio_of_verdict(look),
         "trial": look.watch.kept(
             ("trial", len(state.experiments.designs) > 0), lambda: first_trial(look)
         ),

@@ -1,4 +1,4 @@
-"""Median and standard deviation of an estimated population, with 95% intervals.
+"""Median, standard deviation and proportions of an estimated population, with 95% intervals.
 
 A fit records the standard error of the logarithm of each spread. Among participants whose own values are known with the
 reliability r, it is ``1 / (r sqrt(2 n))``, and the standard error of the mean is ``SD / sqrt(n r)``. The first gives r,
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtrit
+from scipy.special import ndtr, ndtri, stdtrit
 
 from lakatos.theories.language.account import is_as_declared
 from lakatos.theories.language.prior import MOST_DOUBT, Prior
@@ -62,6 +62,18 @@ def sd_of(prior: Prior, n_people: int) -> EstimateInterval:
         for times in (1 / factor, factor)
     )
     return EstimateInterval(value, (low, high))
+
+
+def share_above(prior: Prior, value: float, n_people: int) -> EstimateInterval:
+    """Proportion of a population above a value, by the errors of the median and of the spread."""
+    values = prior.quantile((np.arange(N_VALUES) + 0.5) / N_VALUES)
+    share = float(np.clip(np.mean(values > value), 0.5 / N_VALUES, 1 - 0.5 / N_VALUES))
+    if not _is_known(prior, n_people):
+        return EstimateInterval(share, None)
+    z, doubt = ndtri(share), max(prior.doubt, 1 / np.sqrt(2 * n_people))
+    error = np.sqrt(doubt * np.sqrt(2 / n_people) + (z * doubt) ** 2)
+    half = stdtrit(n_people - 1, 0.975) * error
+    return EstimateInterval(share, (float(ndtr(z - half)), float(ndtr(z + half))))
 
 
 def sd_of_values(prior: Prior) -> float:

@@ -9,6 +9,8 @@ from lakatos import __version__
 from lakatos.flows.report.limits import limits, selection_in_words
 from lakatos.flows.report.methods import methods_paragraph, who_took_part
 from lakatos.flows.report.reader import RunReading, open_reading
+from lakatos.theories.findings.verdicts.conclude import ALL_RESPONSES
+from lakatos.theories.findings.verdicts.record import LEADERBOARD
 
 
 def test_the_paragraph_has_the_numbers_of_the_journal() -> None:
@@ -26,7 +28,7 @@ def test_what_a_run_does_not_have_is_not_mentioned() -> None:
         text = methods_paragraph(reading)
     assert "sealed" not in text
     assert "withdrew" not in text
-    assert "met a preregistered exclusion rule" not in text
+    assert "met an exclusion rule" not in text
     assert "No participant was excluded" not in text
 
 
@@ -43,7 +45,9 @@ def test_the_paragraph_names_the_data_on_which_the_verdict_rests() -> None:
         assert concluded.rival is not None
         rival = reading.label(concluded.rival).name
         other = "other " if concluded.leader in reading.state.seeds else ""
-    assert f"compared with {rival}, the closest {other}initial theory, on {concluded.basis}" in text
+    _, _, data = text.partition(f"compared with {rival}, the closest {other}initial theory, on ")
+    basis = concluded.basis.replace(LEADERBOARD, ALL_RESPONSES)
+    assert basis in data.partition(". ")[0]
 
 
 def test_the_paragraph_states_the_stopping_rule_and_when_the_study_ended() -> None:

@@ -31,7 +31,7 @@ def test_hyphens_before_numbers_become_minus_signs(text: str, shown: str) -> Non
 
 def test_changes_of_a_search_are_written_for_readers() -> None:
     assert edits_in_words("compose afresh; drop random from lapse") == (
-        "composed anew; random omitted from lapse"
+        "new combination of mechanisms; random omitted from lapse"
     )
     assert edits_in_words("add last_choice to habit; replace sum by lexi in integration") == (
         "last choice added to habit; lexi in place of sum in integration"

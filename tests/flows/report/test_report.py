@@ -451,8 +451,14 @@ def test_a_finished_run_is_reported_from_question_to_limits(finished: Path, tmp_
         head = trace.journal.head[1]
     assert state.campaign.concluded is not None
     assert state.campaign.truth is not None
+    with open_reading(finished) as reading:
+        assert reading.leader is not None
+        claim = reading.theory(reading.leader).claim
     for words in (
-        state.campaign.concluded.record.text,
+        state.campaign.concluded.record.headline,
+        *state.campaign.concluded.record.text.removeprefix(
+            state.campaign.concluded.record.headline
+        ).split(f"Claim: {claim} "),
         state.theories.checked[state.campaign.concluded.record.leader].record.claim[1:],
         "No person took part",
         f"lakatos audit {finished}",

@@ -172,7 +172,7 @@ def test_its_answers_are_labelled_wherever_they_stand(finished: Path, tmp_path: 
     )
     report = write_report(finished, tmp_path / "report.html").read_text()
     assert "No person took part. The language model <q>anyone</q> gave the responses." in report
-    assert "It is not evidence about human behaviour" in report
+    assert "These results are not evidence about human behaviour" in report
     plan = str(registration_of(finished))
     assert "no human data" in plan
     assert "Missing responses are recorded with the reason" in plan

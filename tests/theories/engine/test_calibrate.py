@@ -15,7 +15,7 @@ from lakatos.theories.engine.fitting.normals import (
 )
 from lakatos.theories.engine.fitting.pooled import explained_near_of_pooled, leave_one_out
 from lakatos.theories.engine.scoring.score import ExperimentEvidence, log_predictive
-from lakatos.theories.language.population_interval import median_of, sd_of
+from lakatos.theories.language.population_interval import median_of, sd_of, share_above
 from lakatos.theories.language.prior import Prior, parse_prior
 
 LEAN = parse_prior("lean", {"prior": "uniform", "low": -4.0, "high": 4.0})
@@ -160,7 +160,7 @@ def test_a_spread_is_as_uncertain_as_it_varies_between_samples(spread, doubtful)
 
 
 @pytest.mark.statistical
-def test_intervals_cover_the_true_median_and_spread_of_a_population():
+def test_intervals_cover_the_true_median_spread_and_proportion_of_a_population():
     """Sixty samples of 30 participants with 20 responses each."""
     covered = []
     for seed in range(60):
@@ -168,12 +168,17 @@ def test_intervals_cover_the_true_median_and_spread_of_a_population():
         own = rng.normal(0.3, 0.6, size=30)
         people = binomial_trials(rng.binomial(20, logistic(own))[:, None], 20)
         prior = calibrate({"lean": LEAN}, [people], lean_alone)["lean"]
-        for found, true in ((median_of(prior, 30), 0.3), (sd_of(prior, 30), 0.6)):
+        above = share_above(prior, 0.0, 30)
+        for found, true in (
+            (median_of(prior, 30), 0.3),
+            (sd_of(prior, 30), 0.6),
+            (above, ndtr(0.5)),
+        ):
             assert found.interval is not None
             covered.append(found.interval[0] <= true <= found.interval[1])
     error = np.sqrt(0.95 * 0.05 / 60)
-    assert np.mean(covered[::2]) > 0.95 - 4 * error
-    assert np.mean(covered[1::2]) > 0.95 - 4 * error
+    for place in range(3):
+        assert np.mean(covered[place::3]) > 0.95 - 4 * error
 
 
 @pytest.mark.statistical

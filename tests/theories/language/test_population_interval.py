@@ -6,9 +6,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.special import stdtrit
+from scipy.special import ndtr, ndtri, stdtrit
 
-from lakatos.theories.language.population_interval import median_of, sd_of, sd_of_values
+from lakatos.theories.language.population_interval import (
+    median_of,
+    sd_of,
+    sd_of_values,
+    share_above,
+)
 from lakatos.theories.language.prior import Prior
 
 WIDE = Prior("normal", -50.0, 50.0, 1.0, 2.0, doubt=0.1)
@@ -59,3 +64,21 @@ def test_a_population_as_wide_as_the_declared_range_has_no_interval_of_its_sprea
     found = median_of(prior, 50)
     assert found.interval is not None
     assert 0.1 < found.interval[0] < 1.0 < found.interval[1] < 10.0
+
+
+def test_half_of_a_population_is_above_its_median_with_the_error_of_the_median() -> None:
+    found = share_above(WIDE, 1.0, 50)
+    assert found.value == pytest.approx(0.5)
+    half = stdtrit(49, 0.975) / np.sqrt(50)  # of a mean, in standard deviations
+    assert found.interval == pytest.approx((ndtr(-half), ndtr(half)))
+
+
+def test_the_error_of_a_spread_widens_the_interval_of_a_proportion_far_from_the_median() -> None:
+    found = share_above(WIDE, -3.0, 50)  # two standard deviations below the median
+    assert found.value == pytest.approx(ndtr(2), abs=0.005)
+    assert found.interval is not None
+    low, high = (ndtri(end) for end in found.interval)
+    assert high - low == pytest.approx(
+        2 * stdtrit(49, 0.975) * np.sqrt(1 / 50 + (ndtri(found.value) * 0.1) ** 2)
+    )
+    assert share_above(WIDE, -3.0, 0).interval is None

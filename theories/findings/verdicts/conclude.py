@@ -60,6 +60,8 @@ RATIO_DRAWS = 512
 """Draws of a population on which what it leaves unexplained is measured."""
 MOST_MEASURED = 6
 """Theories of which it is measured."""
+ALL_RESPONSES = "all responses, each experiment predicted from the others"
+"""The leaderboard's data, in a sentence."""
 LEAST_STATED = 5
 """Participants from whom on the leader's error is stated: of fewer, a mean says much about each."""
 MOST_MARKS = 3
@@ -517,8 +519,8 @@ def _what_it_says(evidence: TheoryEvidence, leader: Digest) -> list[str]:
     held = [name.replace("_", " ") for name in names_held_back(theory.priors)]
     if held:
         parts.append(
-            f"The declared range limits the estimated distribution of {in_a_list(held)}, so that some participants may "
-            "have values outside it."
+            f"The estimated population of {in_a_list(held)} reaches a limit of the declared range; its spread is not "
+            "well determined."
         )
     return parts
 
@@ -547,10 +549,11 @@ def _advantage_in_words(evidence: TheoryEvidence, found: ComparedLeader) -> list
         claim = f"There is no clear evidence that {claim}"
         same = (item for item in found.comparisons if item.rival == decides.rival)
         stated += [item for item in same if item is not decides]
+        stated.sort(key=lambda item: item.basis == LEADERBOARD)
     first, *rest = (_difference_in_words(evidence, item) for item in stated)
     return [
         f"{claim}: the difference in mean log score is {first}.",
-        *(f"It is {other}." for other in rest),
+        *(f"The difference is {other}." for other in rest),
         *_few_in_words(evidence, found),
         *_nearest_of_all(evidence.theories, evidence.experiments, found.leader, decides.rival),
     ]
@@ -561,7 +564,8 @@ def _difference_in_words(evidence: TheoryEvidence, compared: RivalComparison) ->
     gain = compared.advantage
     interval = gain.interval_in_words(compared.n_compared)
     units = _units_in_words(evidence, compared)
-    data, _, remark = compared.basis.partition(": ")
+    basis = compared.basis.replace(LEADERBOARD, ALL_RESPONSES)
+    data, _, remark = basis.partition(": ")
     on = f"on {data} ({remark})" if remark else f"on {data}"
     return f"{gain.value:+.4f} nats per choice ({interval}{units}) {on}"
 
@@ -644,7 +648,10 @@ def _truth_in_words(truth: TruthCompared | None, leader: Digest) -> list[str]:
     """The leader's error against the hidden rule, where there is one."""
     if truth is None:
         return []
-    whole, corrected = (f"{values[leader]:.2g}" for values in (truth.uncorrected, truth.corrected))
+    whole, corrected = (
+        np.format_float_positional(values[leader], 2, fractional=False, trim="-")
+        for values in (truth.uncorrected, truth.corrected)
+    )
     apart = "" if corrected == whole else f" ({corrected} after removing random choices from both)"
     return [
         f"Compared with the hidden rule over {truth.n_trials:,} trials that a design can present, its mean squared "
