@@ -93,11 +93,11 @@ def weak_support(left: ErrorRatio | None, others: Sequence[ErrorRatio | None]) -
     n_alike = sum(not ratio.is_above_one for ratio in known)
     if left is None or left.is_above_one or not n_alike:
         return ""
-    if len(known) == 1:
-        which, give = "ratio of the other theory", "gives"
-    else:
-        which, give = f"ratios of {n_alike} of the {len(known)} other theories", "give"
-    return f"This is weak support: the misfit {which} {give} no evidence of a misfit either."
+    whose = (
+        f"{n_alike} of the {len(known)} other theories" if len(known) > 1 else "the other theory"
+    )
+    which, give = ("ratios", "give") if n_alike > 1 else ("ratio", "gives")
+    return f"This is weak support: the misfit {which} of {whose} {give} no evidence of a misfit either."
 
 
 def no_finding(board: Scoreboard, *, pooled: bool) -> str:
