@@ -194,6 +194,14 @@ RULE = (
         source=f"{SEALE}; {SEALE_2000}",
     ),
 )  # fmt: skip
+NO_RULE = Mechanism(
+    slot="rule",
+    name="nothing",
+    clause="compare values with nothing",
+    beside=(("choice:regardless",), ""),
+    rests_on=("choice:regardless",),
+    source="Baseline.",
+)
 SHIFT = (
     Mechanism(
         slot="shift",
@@ -306,7 +314,8 @@ CHOICE = (
         slot="choice",
         name="regardless",
         clause="take each value with the same probability",
-        code="p = both(0.0 * evidence + pull, xp)",
+        code="p = both(pull, xp)",
+        rests_on=("rule:nothing",),
         source="Baseline.",
     ),
 )
@@ -333,14 +342,14 @@ HEADS = (
 GRAMMAR = Grammar(
     domain="search",
     slots=(
-        SkeletonSlot("rule", least=0),
+        SkeletonSlot("rule"),
         SkeletonSlot("shift", least=0, most=2),
         SkeletonSlot("gate", least=0, sentence=2),
         SkeletonSlot("pull", least=0, sentence=2),
         SkeletonSlot("choice", sentence=3),
         SkeletonSlot("lapse", least=0, sentence=3),
     ),
-    mechanisms=(*RULE, *SHIFT, GATE, PRACTICE, BIAS, *CHOICE, LAPSE),
+    mechanisms=(*RULE, NO_RULE, *SHIFT, GATE, PRACTICE, BIAS, *CHOICE, LAPSE),
     heads=HEADS,
     before=BEFORE,
     after="return p",
@@ -380,8 +389,11 @@ SEEDS: Mapping[str, tuple[str, Composition]] = {
         "Candidate count",
         _composition(rule="candidate count", gate="candidates"),
     ),
-    "constant_rate": ("Constant taking", _composition(choice="regardless", pull="taking")),
-    "random": ("Guessing", _composition(choice="regardless")),
+    "constant_rate": (
+        "Constant taking",
+        _composition(rule="nothing", choice="regardless", pull="taking"),
+    ),
+    "random": ("Guessing", _composition(rule="nothing", choice="regardless")),
 }
 
 FAMILY = Family("search", GRAMMAR, SEEDS)

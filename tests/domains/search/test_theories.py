@@ -107,8 +107,8 @@ GATED = {"gate": "candidates"}
         ({"rule": "successive non-candidates", **GATED}, 2 * (1 - 2)),
         ({"rule": "candidate count", **GATED}, 2 * (1 + 1 - 3)),
         ({"rule": "fixed threshold", "pull": "practice"}, 2 * (1 - 0.7) - 0.5 * 0.4),
-        ({"choice": "regardless", "pull": "taking"}, 0.4),
-        ({"choice": "regardless"}, 0.0),
+        ({"rule": "nothing", "choice": "regardless", "pull": "taking"}, 0.4),
+        ({"rule": "nothing", "choice": "regardless"}, 0.0),
     ],
 )  # fmt: skip
 def test_log_odds_of_taking_follow_from_each_mechanism_by_its_formula(slots, log_odds):
