@@ -462,7 +462,11 @@ def _games(cells: RowCells, column: str, participant: Array) -> Array:
     order = np.argsort(participant, kind="stable")
     own, is_new = texts[order], np.diff(participant[order], prepend=-1) != 0
     is_0_or_1 = np.isin(texts, ("0", "1", "0.0", "1.0"))
-    is_flag = is_0_or_1.mean() > MOSTLY
+    is_one = np.isin(own, ("1", "1.0"))
+    goes_on = (
+        is_one & ~is_new & np.roll(is_one, 1)
+    )  # a flag is 1 at one step of a game, a number at all of them
+    is_flag = is_0_or_1.mean() > MOSTLY and 2 * goes_on.sum() <= is_one.sum()
     cells.refuse(is_flag & ~is_0_or_1, column, "is neither 0 nor 1")
     if not is_flag and is_mixed(texts, participant):
         raise TrialsError(
@@ -473,7 +477,7 @@ def _games(cells: RowCells, column: str, participant: Array) -> Array:
         cells.numbers(column)  # what is no number is wrong there
     begins = own != np.roll(own, 1)
     if is_flag:
-        begins &= np.isin(own, ("1", "1.0"))
+        begins &= is_one
     count = np.cumsum(begins & ~is_new)
     first = np.maximum.accumulate(np.where(is_new, np.arange(len(own)), 0))
     game = np.zeros(len(texts), dtype=np.int64)

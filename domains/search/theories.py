@@ -148,7 +148,7 @@ RULE = (
     Mechanism(
         slot="rule",
         name="optimal best",
-        clause="take the best value so far once it is likelier to remain the best than optimal search is to find it",
+        clause="take the best value so far if it is likelier to be the best of all than optimal search is to find that",
         code="evidence = value - lasting(place, length, kind, xp)",
         repairs=("value",),
         rests_on=GATED,
@@ -158,7 +158,7 @@ RULE = (
     Mechanism(
         slot="rule",
         name="cutoff",
-        code='evidence = place - 0.5 - parameters["cutoff"] * length',
+        code='evidence = place - parameters["cutoff"] * length',
         parameters={
             "cutoff": uniform(0.0, 1.0, "share of a sequence", "passed over before a candidate is taken")
         },
@@ -172,12 +172,12 @@ RULE = (
     Mechanism(
         slot="rule",
         name="successive non-candidates",
-        code='evidence = since + 0.5 - parameters["wait"]',
+        code='evidence = since - parameters["wait"]',
         parameters={
             "wait": uniform(0.0, 20.0, "values", "in a row that were not the best so far, before one is taken")
         },
         wording=Wording(
-            clause="take a value that is the best so far after enough successive values were not ({wait})"
+            clause="take a value that is the best so far after enough successive values were not ({wait+})"
         ),
         rests_on=GATED,
         source=f"{SEALE}; {SEALE_2000}",
@@ -185,15 +185,23 @@ RULE = (
     Mechanism(
         slot="rule",
         name="candidate count",
-        code='evidence = candidates + 1.5 - parameters["number"]',
+        code='evidence = candidates + 1 - parameters["number"]',
         parameters={"number": uniform(0.5, 12.0, "candidates", "of which the last one is taken")},
         wording=Wording(
-            clause="count the values that are the best so far and take one once there are enough of them ({number})"
+            clause="count the values that are the best so far and take one once there are enough of them ({number+})"
         ),
         rests_on=GATED,
         source=f"{SEALE}; {SEALE_2000}",
     ),
 )  # fmt: skip
+NO_RULE = Mechanism(
+    slot="rule",
+    name="nothing",
+    clause="compare values with nothing",
+    beside=(("choice:regardless",), ""),
+    rests_on=("choice:regardless",),
+    source="Baseline.",
+)
 SHIFT = (
     Mechanism(
         slot="shift",
@@ -222,8 +230,10 @@ SHIFT = (
             "depth": normal(0.0, 0.1, 2.0, f"{DEVIATIONS} a value", "growing distance from the optimal thresholds")
         },
         wording=Wording(
-            clause="set thresholds {far}higher, compared with the optimal ones, the more values they have seen",
-            opposite_clause="set thresholds {far}lower, compared with the optimal ones, the more values they have seen",
+            clause="{much}raise thresholds, compared with the optimal ones, from value to value",
+            clause_short="raise them",
+            opposite_clause="{much}lower thresholds, compared with the optimal ones, from value to value",
+            opposite_short="lower them",
             parameter="depth",
             unit=0.05,
             label="growing ambition",
@@ -256,11 +266,11 @@ PRACTICE = Mechanism(
     name="practice",
     code='pull = pull - parameters["patience"] * problems / 10',
     parameters={
-        "patience": normal(0.0, 0.5, 4.0, f"{ODDS} in 10 sequences", "for searching on")
+        "patience": normal(0.0, 0.5, 4.0, f"{ODDS} in 10 sequences", "for continuing")
     },
     wording=Wording(
-        clause="search {far}longer from sequence to sequence",
-        opposite_clause="search {far}less long from sequence to sequence",
+        clause="grow {far}more willing to continue from sequence to sequence",
+        opposite_clause="grow {far}less willing to continue from sequence to sequence",
         parameter="patience",
         unit=LOG_ODDS / 2,
         label="growing patience",
@@ -304,7 +314,8 @@ CHOICE = (
         slot="choice",
         name="regardless",
         clause="take each value with the same probability",
-        code="p = both(0.0 * evidence + pull, xp)",
+        code="p = both(pull, xp)",
+        rests_on=("rule:nothing",),
         source="Baseline.",
     ),
 )
@@ -331,14 +342,14 @@ HEADS = (
 GRAMMAR = Grammar(
     domain="search",
     slots=(
-        SkeletonSlot("rule", least=0),
+        SkeletonSlot("rule"),
         SkeletonSlot("shift", least=0, most=2),
         SkeletonSlot("gate", least=0, sentence=2),
         SkeletonSlot("pull", least=0, sentence=2),
         SkeletonSlot("choice", sentence=3),
         SkeletonSlot("lapse", least=0, sentence=3),
     ),
-    mechanisms=(*RULE, *SHIFT, GATE, PRACTICE, BIAS, *CHOICE, LAPSE),
+    mechanisms=(*RULE, NO_RULE, *SHIFT, GATE, PRACTICE, BIAS, *CHOICE, LAPSE),
     heads=HEADS,
     before=BEFORE,
     after="return p",
@@ -378,8 +389,11 @@ SEEDS: Mapping[str, tuple[str, Composition]] = {
         "Candidate count",
         _composition(rule="candidate count", gate="candidates"),
     ),
-    "constant_rate": ("Constant taking", _composition(choice="regardless", pull="taking")),
-    "random": ("Guessing", _composition(choice="regardless")),
+    "constant_rate": (
+        "Constant taking",
+        _composition(rule="nothing", choice="regardless", pull="taking"),
+    ),
+    "random": ("Guessing", _composition(rule="nothing", choice="regardless")),
 }
 
 FAMILY = Family("search", GRAMMAR, SEEDS)

@@ -103,12 +103,12 @@ GATED = {"gate": "candidates"}
         ({"rule": "optimal best", **GATED}, 2 * (1 - BEST)),
         ({"rule": "optimal value", "shift": "constant"}, 2 * (1 - VALUE - 0.3)),
         ({"rule": "optimal value", "shift": ("constant", "with depth")}, 2 * (1 - VALUE - 0.3 - 0.05 * 2)),
-        ({"rule": "cutoff", **GATED}, 2 * (2.5 - 0.4 * 5)),
-        ({"rule": "successive non-candidates", **GATED}, 2 * (1 + 0.5 - 2)),
-        ({"rule": "candidate count", **GATED}, 2 * (1 + 1.5 - 3)),
+        ({"rule": "cutoff", **GATED}, 2 * (3 - 0.4 * 5)),
+        ({"rule": "successive non-candidates", **GATED}, 2 * (1 - 2)),
+        ({"rule": "candidate count", **GATED}, 2 * (1 + 1 - 3)),
         ({"rule": "fixed threshold", "pull": "practice"}, 2 * (1 - 0.7) - 0.5 * 0.4),
-        ({"choice": "regardless", "pull": "taking"}, 0.4),
-        ({"choice": "regardless"}, 0.0),
+        ({"rule": "nothing", "choice": "regardless", "pull": "taking"}, 0.4),
+        ({"rule": "nothing", "choice": "regardless"}, 0.0),
     ],
 )  # fmt: skip
 def test_log_odds_of_taking_follow_from_each_mechanism_by_its_formula(slots, log_odds):
@@ -117,7 +117,7 @@ def test_log_odds_of_taking_follow_from_each_mechanism_by_its_formula(slots, log
 
 def test_a_value_that_is_not_the_best_so_far_is_less_attractive():
     slots = {"rule": "cutoff", **GATED}
-    assert probability(slots, {"leads": 0}) == pytest.approx(expit(2 * (2.5 - 2) - 2))
+    assert probability(slots, {"leads": 0}) == pytest.approx(expit(2 * (3 - 2) - 2))
 
 
 def test_lapses_are_even():

@@ -89,6 +89,14 @@ def test_games_of_different_lengths_begin_for_each_participant() -> None:
     assert flagged.digest == trials.digest
 
 
+def test_games_numbered_from_0_are_no_flags_whichever_comes_first() -> None:
+    frame = _runs()
+    for order in ([0, 1], [1, 0]):
+        numbered = frame.assign(run=frame["run"].map({1: order[0], 2: order[1]}))
+        trials = only(read(numbered, DOMAINS["learning"], stimulus={"block_start": "run"}))
+        assert np.flatnonzero(trials.stimuli["block_start"]).tolist() == [0, 10]
+
+
 def test_what_is_learned_goes_on_through_runs_with_a_word() -> None:
     frame, learning = _runs(), DOMAINS["learning"]
     assert any("block_start=run" in line for line in read(frame, learning).told)
