@@ -50,9 +50,14 @@ COSTS = {"price", "prices", "cost", "costs", "fare", "rent", "fee"}
 VALUES = {"value", "values", "val", "number", "score", "quality", "offer", "amount", "rank", *COSTS}
 LENGTHS = {"length", "n", "size", "total", "max", "maximum", "count"}
 STOPS = {"stop", "stopped", "stopping", "taken", "accepted"}
+NORMATIVE = {"optimal", "optimum", "best", "ideal", "model", "correct", "predicted", "expected"}
+"""Words in names of columns of what would have been right, which is no response."""
+VAGUE = {"number", "rank"}
+"""Words of values that also name other numbers, so that they decide nothing beside further numbers."""
 """Words in names of columns of values, of the length of sequences, and of the place of the value that was taken."""
 LOW, HIGH = {"low", "lowest", "min", "minimum"}, {"high", "highest", "max", "maximum"}
 NUMBERED = re.compile(r"(.*?)(\d{1,3})")
+POSITIONS = {"position", "place", "index"}
 FEWEST_VALUES = 3
 """Values of the shortest sequence whose columns are recognised by their numbers."""
 GOLDEN = 0.6180339887498949
@@ -425,9 +430,13 @@ def _recognised_rows(table: TableSignature) -> Reading | None:
             for own in table.numbers()
             if own not in (position, decision) and own.name != table.time and _varies(own, begins)
         ]
-        values = [own for own in numbers if own.words & VALUES] or numbers
+        known = VALUES if len(numbers) == 1 else VALUES - VAGUE
+        values = [own for own in numbers if own.words & known] or numbers
         if len(values) != 1:
             continue
+        is_rank = values[0].is_whole and bool((values[0].values <= place).all())
+        if "rank" in values[0].words and not is_rank:
+            continue  # ranks among all candidates, which nobody saw
         return _reading(values[0], position, decision, code, place, table)
     return None
 
@@ -459,6 +468,17 @@ def _decision_code(own: ColumnSignature, ends: Array, table: TableSignature) -> 
     return {}
 
 
+def _is_length(own: ColumnSignature, place: Array) -> bool:
+    """Whether a whole number is that of the values of each sequence: the same throughout, and reached by some."""
+    sequence = np.cumsum(place == 1)
+    is_same = own.values[1:] == own.values[:-1]
+    return bool(
+        (own.values >= place).all()
+        and is_same[np.diff(sequence) == 0].all()
+        and (own.values <= place + 1).any()  # the last value has a row, or none
+    )
+
+
 def _varies(own: ColumnSignature, begins: Array) -> bool:
     """Whether a column changes within sequences, and not only from one to the next."""
     changes = np.append(True, np.diff(own.code) != 0)
@@ -478,10 +498,7 @@ def _reading(
     longest = [
         own
         for own in table.columns.values()
-        if own.words & LENGTHS
-        and own.is_whole
-        and own is not position
-        and (own.values >= place).all()
+        if own.words & LENGTHS and own.is_whole and own is not position and _is_length(own, place)
     ]
     if len(longest) == 1 and longest[0] is not value:
         stimulus["length"] = longest[0].name
@@ -530,16 +547,29 @@ def _recognised_columns(table: TableSignature) -> Reading | None:
     if len(rows) != 1:
         return None
     values = [own for _, own in rows[0]]
-    stops = [
+    places = [
         own
         for own in table.free
-        if own not in values and own.words & STOPS and own.is_whole and own.between(1, len(values))
+        if own not in values
+        and own.is_whole
+        and own.between(1, len(values))
+        and len(own.distinct) >= FEWEST_VALUES
+        and not own.words & NORMATIVE
     ]
-    if len(stops) != 1 or len(stops[0].distinct) < FEWEST_VALUES:
+    stops = [own for own in places if own.words & STOPS]
+    others = [own for own in places if own.words & (CHOICES | TAKEN | POSITIONS)]
+    if len(stops) != 1 or set(others) - set(stops):
         return None
     table_of_values = np.stack([own.values for own in values], axis=1)
     place = np.arange(len(values))
     is_rank = bool((np.sort(table_of_values, axis=1) == place + 1).all())
+    is_small = bool((table_of_values == table_of_values.round()).all()) and bool(
+        ((table_of_values >= 1) & (table_of_values <= len(values))).all()
+    )
+    if not np.isfinite(table_of_values).all() or (is_small and not is_rank):
+        return None  # values that were not seen are empty, or they are ranks among those so far
+    if rows[0][0][0] == 0 and np.nanmax(stops[0].values) < len(values):
+        return None  # stops may be counted from 0, as the columns are
     stop = stops[0].values[:, None] - 1
     seen = (place < len(values) - 1) & np.isfinite(table_of_values)
     errors = _errors_above(table_of_values, seen & (place == stop), seen & (place < stop))

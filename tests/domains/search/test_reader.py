@@ -140,6 +140,51 @@ def test_a_row_for_each_sequence_holds_the_same_decisions():
     assert trials.stimuli["draw"] == pytest.approx(plain.stimuli["draw"])
 
 
+def domain_of(frame: pd.DataFrame) -> str:
+    """The kind of task that a file is taken for without a mapping."""
+    return describe_table(table_of_frame("search.csv", frame)).domain
+
+
+def test_a_sequence_of_a_row_is_not_recognised_where_two_columns_may_be_the_place_that_was_taken():
+    wide = searched()
+    best = wide[[f"v{place + 1}" for place in range(LENGTH)]].to_numpy().argmax(axis=1) + 1
+    assert (
+        domain_of(wide.assign(best_position=best)) == "search"
+    )  # it is what would have been right
+    chosen = wide.rename(columns={"stopped_at": "chosen_position"})
+    assert domain_of(chosen.assign(optimal_stop=best)) != "search"
+    assert domain_of(wide.assign(chosen_position=best)) != "search"
+
+
+def test_a_sequence_of_a_row_is_not_recognised_where_its_numbers_may_mean_something_else():
+    wide = searched()
+    columns = [f"v{place + 1}" for place in range(LENGTH)]
+    values = wide[columns].to_numpy(dtype=float)
+    unseen = np.where(np.arange(LENGTH) >= wide["stopped_at"].to_numpy()[:, None], np.nan, values)
+    assert domain_of(wide.assign(**dict(zip(columns, unseen.T, strict=True)))) != "search"
+    ranks = np.array(
+        [[(row[:n] >= row[n - 1]).sum() for n in range(1, LENGTH + 1)] for row in values]
+    )
+    assert domain_of(wide.assign(**dict(zip(columns, ranks.T, strict=True)))) != "search"
+    from_0 = wide.rename(columns={f"v{n + 1}": f"v{n}" for n in range(LENGTH)})
+    before = from_0[from_0["stopped_at"] > 1].assign(stopped_at=lambda rows: rows["stopped_at"] - 1)
+    assert domain_of(before) != "search"
+
+
+def test_other_numbers_of_a_row_are_neither_values_nor_the_length():
+    rows = in_rows(searched())
+    stimulus = describe_table(table_of_frame("s.csv", rows.assign(n_trials=30))).mapping.stimulus
+    assert "length" not in stimulus
+    stimulus = describe_table(table_of_frame("s.csv", rows.assign(length=LENGTH))).mapping.stimulus
+    assert stimulus["length"] == "length"
+    numbered = rows.rename(columns={"value": "weight"}).assign(
+        item_number=np.random.default_rng(2).permutation(len(rows))
+    )
+    assert domain_of(numbered) != "search"
+    places = rows["value"].rank(ascending=False).astype(int)
+    assert domain_of(rows.drop(columns="value").assign(rank=places)) != "search"
+
+
 def test_ranks_among_all_candidates_of_a_row_become_ranks_among_those_so_far():
     wide = searched()
     names = [f"v{place + 1}" for place in range(LENGTH)]
