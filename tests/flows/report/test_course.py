@@ -33,6 +33,7 @@ from lakatos.flows.report.limits import limits, only_tests
 from lakatos.flows.report.reader import designed_pairs, open_pairs, open_reading, run_scores
 from lakatos.flows.report.report import render
 from lakatos.flows.report.size_path import changes_on_path, newest_path
+from lakatos.flows.report.svg import number
 from lakatos.flows.report.two_pages import render_summary
 from lakatos.flows.run.source import hidden_theory
 from lakatos.flows.run.summary import summary_of
@@ -174,7 +175,7 @@ def test_one_score_has_one_interval_on_the_page() -> None:
         history = str(score_history(reading))
         low, _ = reading.board.standings[0].score.interval
     assert "distinguished every pair" not in page
-    assert f"{low:.4f}".replace("-", "\N{MINUS SIGN}") in history
+    assert f"95% interval {number(round(low, 4))} to" in history
 
 
 def test_the_status_and_the_pages_print_the_same_intervals() -> None:
