@@ -779,6 +779,28 @@ def test_a_slight_tendency_is_not_called_a_rare_one():
     )
 
 
+@pytest.mark.parametrize(
+    ("first", "further", "words"),
+    [
+        ("add", "prefer round sums", "They also prefer round sums."),
+        ("add", "are less likely to wait", "They are also less likely to wait."),
+        ("add", "stop at a bound", "They stop at a bound."),
+        ("do not learn", "avoid repetitions", "They avoid repetitions."),
+    ],
+)
+def test_a_tendency_beside_a_rule_is_stated_as_a_further_one(first, further, words):
+    clauses = [Wording(first), Wording(further, sentence=2)]
+    assert account_of("Rule", clauses, {}).claim == f"People {first}. {words}"
+
+
+def test_a_name_with_a_label_gets_no_second_one() -> None:
+    prior = {"pull": learned(0.7)}
+    labelled = replace(PULL, label="attraction")
+    assert account_of("Adding", [Wording("add"), labelled], prior).name == "Adding with attraction"
+    for head in ("Adding with lapses", "Adding without lapses"):
+        assert account_of(head, [Wording("add"), labelled], prior).name == head
+
+
 def test_another_rule_on_some_trials_comes_first_and_the_rest_of_trials_after_it() -> None:
     lapse = Wording("choose at random {lapse~}", sentence=3)
     other = Wording(

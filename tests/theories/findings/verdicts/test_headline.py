@@ -200,6 +200,7 @@ def test_of_fewer_than_ten_participants_there_is_no_finding(
             "ratios of 2 of the 3 other theories give no evidence",
         ),
         (NOTHING, (NOTHING,), "ratio of the other theory gives no evidence"),
+        (NOTHING, (NOTHING, LEFT), "ratio of 1 of the 2 other theories gives no evidence"),
         (NOTHING, (LEFT, LEFT), ""),
         (NOTHING, (None,), ""),
         (LEFT, (NOTHING,), ""),
