@@ -11,8 +11,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.special import stdtr
 
+from lakatos.domains.learning.parts import (
+    GAMES,
+    check_parts_go_on,
+    games_of,
+    steps_of_games,
+)
 from lakatos.domains.learning.task import MOST_CUES, N_STATES, steps, two_step_trials
 from lakatos.experiments.adoption.expression import ColumnExpression, columns_in
 from lakatos.experiments.adoption.layouts import (
@@ -122,8 +127,8 @@ def sequence_of_steps(
             raise TrialsError(f"{part} can be given of steps with one stage only.")
     if SECOND in columns.stimulus:
         return _two_stages(name, cells, columns, participant, scale, notes)
-    game = _games(cells, str(columns.stimulus.get("block_start", "")), participant)
-    step, begins = _steps_of_games(game, participant)
+    game = games_of(cells, columns.stimulus.get("block_start", ""), participant)
+    step, begins = steps_of_games(game, participant)
     cue = position = None
     if CUE in columns.stimulus and columns.stimulus[CUE] != columns.experiment:
         known = domain.cue_names if isinstance(domain, HasCues) else ()
@@ -155,7 +160,7 @@ def sequence_of_steps(
     )
     if cue is not None and n_options > 2:
         _check_options_of_cues(cells, columns, cue[step].astype(np.intp), chosen, notes)
-    _check_parts_go_on(
+    check_parts_go_on(
         cells, columns, participant, None if cue is None else cue[step], chosen, notes
     )
     feedback = {"next_state": np.zeros(len(step))}
@@ -451,150 +456,6 @@ def _payoffs(cells: RowCells, given: Any, n_options: int, step: Array, n_steps: 
         "differs between people at one step; bring them in as experiments apart",
     )
     return kept
-
-
-def _games(cells: RowCells, column: str, participant: Array) -> Array:
-    """``(n_rows,)`` number of each participant's game, from 0: a column flags where one begins, or numbers it."""
-    if not column:
-        return np.zeros(len(participant), dtype=np.int64)
-    texts = cells.text(column)
-    cells.refuse_empty(texts == "", column)
-    order = np.argsort(participant, kind="stable")
-    own, is_new = texts[order], np.diff(participant[order], prepend=-1) != 0
-    is_0_or_1 = np.isin(texts, ("0", "1", "0.0", "1.0"))
-    is_one = np.isin(own, ("1", "1.0"))
-    goes_on = (
-        is_one & ~is_new & np.roll(is_one, 1)
-    )  # a flag is 1 at one step of a game, a number at all of them
-    is_flag = is_0_or_1.mean() > MOSTLY and 2 * goes_on.sum() <= is_one.sum()
-    cells.refuse(is_flag & ~is_0_or_1, column, "is neither 0 nor 1")
-    if not is_flag and is_mixed(texts, participant):
-        raise TrialsError(
-            f"{cells.name}: {column} comes and goes within participants, so that it numbers no games: say which column "
-            "does, or is 1 where a game begins (--column block_start=COLUMN)."
-        )
-    if not is_flag and numbers_of(cells.frame[column]).notna().mean() > 0.5:
-        cells.numbers(column)  # what is no number is wrong there
-    begins = own != np.roll(own, 1)
-    if is_flag:
-        begins &= is_one
-    count = np.cumsum(begins & ~is_new)
-    first = np.maximum.accumulate(np.where(is_new, np.arange(len(own)), 0))
-    game = np.zeros(len(texts), dtype=np.int64)
-    game[order] = count - count[first]
-    return game
-
-
-MOSTLY = 0.9
-"""Share of cells that are 0 or 1 in a column of flags, of which some may be wrong."""
-
-
-def _check_parts_go_on(
-    cells: RowCells,
-    columns: AnswerColumns,
-    participant: Array,
-    cue: Array | None,
-    chosen: Array,
-    notes: list[str],
-) -> None:
-    """Note columns of runs or games that are not read, and question them where first choices show a new beginning."""
-    used = {*map(str, leaves_of(columns.model_dump())), *columns.where}
-    if "block_start" in columns.stimulus:
-        return
-    found = {
-        name: cells.text(name)
-        for name in map(str, cells.frame.columns)
-        if name not in used and set(words_of(name)) & (SCHEDULES | GAMES)
-    }
-    for name, values in found.items():
-        n_parts = len(set(zip(values, participant, strict=True)))
-        if (
-            is_mixed(values, participant)
-            or n_parts == len(np.unique(participant))
-            or len(values) <= FEWEST_STEPS * n_parts
-        ):
-            continue
-        words = f"{name} changes within participants, and what was learned is taken to go on from one to the next"
-        first, later = likeness_to_choices_before(values, participant, cue, chosen)
-        if is_less(first, later):
-            question(
-                columns,
-                notes,
-                "goes_on",
-                f"{cells.name}: {words}, but the first {FIRST} choices after a change of {name} repeat "
-                f"{np.nanmean(first):.0%} of the {RECENT} before it, and other choices {np.nanmean(later):.0%}. If "
-                f"learning begins anew there, say --column block_start={name}",
-            )
-        else:
-            notes.append(f"{words}; if a new game begins there, say --column block_start={name}")
-
-
-def likeness_to_choices_before(
-    part: Array, participant: Array, cue: Array | None, chosen: Array
-) -> tuple[Array, Array]:
-    """Share of the `RECENT` choices at the same cue before a change of part, or before any choice, that others repeat.
-
-    Args:
-        part: ``(n_rows,)`` run or session; rows are in the order of the participant's steps.
-        participant: ``(n_rows,)`` number of the participant.
-        cue: ``(n_rows,)`` cue, or None.
-        chosen: ``(n_rows,)`` chosen option.
-
-    Returns:
-        For each participant the mean over the `FIRST` choices of parts after another, and the mean over all as many
-        choices whose recent ones are of the same part; NaN where there are none.
-    """
-    frame = pd.DataFrame(
-        {"who": participant, "cue": 0 if cue is None else cue, "part": part, "chosen": chosen}
-    )
-    groups = frame.groupby(["who", "cue"], sort=False)
-    lags = [groups[["part", "chosen"]].shift(lag) for lag in range(1, RECENT + FIRST)]
-    place = groups["part"].transform(lambda own: (own != own.shift()).cumsum())
-    place = frame.groupby(["who", "cue", place], sort=False).cumcount()
-    is_known = groups.cumcount() - place >= RECENT
-    likes = []
-    for after in range(FIRST):
-        recent = lags[after : after + RECENT]
-        like = sum((own["chosen"] == frame["chosen"]).astype(float) for own in recent) / RECENT
-        likes.append((like.where(is_known & (place == after)), like.where(place >= after + RECENT)))
-    first, later = (
-        pd.DataFrame([own.groupby(frame["who"]).mean() for own in kind]).mean().to_numpy()
-        for kind in zip(*likes, strict=True)
-    )
-    return first, later
-
-
-def is_less(first: Array, later: Array) -> bool:
-    """Whether the paired differences of participants are below zero by a t test, one-sided, with p below 0.01."""
-    difference = (first - later)[np.isfinite(first - later)]
-    n = len(difference)
-    if n < FEWEST_PAIRS or not difference.std():
-        return False
-    t = difference.mean() / (difference.std(ddof=1) / np.sqrt(n))
-    return bool(stdtr(n - 1, t) < SURPRISING)
-
-
-RECENT, FIRST = 5, 3
-"""Choices before a change of part, which show what was learned, and choices after it, which may repeat them."""
-FEWEST_PAIRS = 5
-SURPRISING = 0.01
-FEWEST_STEPS = 4
-"""Steps of a game."""
-GAMES = {"game", "games", "spiel"}
-"""Words in names of columns that number games."""
-
-
-def _steps_of_games(game: Array, participant: Array) -> tuple[Array, Array]:
-    """``(n_rows,)`` step of each row, and ``(n_steps,)`` whether a game begins there.
-
-    Each game has as many steps as the participant with most steps in it, so that those who missed one begin the next
-    game at the same step as the others.
-    """
-    within = pd.Series(game).groupby([participant, game]).cumcount().to_numpy()
-    lengths = np.zeros(int(game.max()) + 1, dtype=np.int64)
-    np.maximum.at(lengths, game, within + 1)
-    firsts = np.cumsum(lengths) - lengths
-    return firsts[game] + within, 1.0 * np.isin(np.arange(lengths.sum()), firsts)
 
 
 def _same_for_all(cells: RowCells, column: str, step: Array, n_steps: int) -> Array:
@@ -1503,7 +1364,8 @@ LAYOUT = StimulusLayout(
         GO: "cell of the response that stands for responding, where the other option, or an empty cell, is to withhold "
         "a response",
         "stage": "column: 0 for a first or only stage, 1 for the second",
-        "block_start": "column: 1 where a new game begins, or the number of the game",
+        "block_start": "column: 1 where a new game begins, the number of the game, or that of the step in it; or a "
+        "list of columns that number games together",
         SHOWN: "columns, from the left: the stimulus at each place, where responses say places",
         SECOND: "column: the choice at the second stage, where a row is a trial of two stages",
         "state": "column: likewise the state that the first choice led to",

@@ -10,7 +10,6 @@ import pytest
 from reading import only, read
 
 from lakatos.domains import DOMAINS
-from lakatos.domains.learning.reader import is_less, likeness_to_choices_before
 from lakatos.experiments.adoption.describe import _with_tried_answers, describe_table
 from lakatos.experiments.adoption.plausible import marks_of_missing
 from lakatos.experiments.adoption.read_back import pooled_conditions
@@ -66,103 +65,6 @@ def test_a_rating_above_all_offers_is_not_the_sum_they_come_from() -> None:
     assert "own" not in describe_table(table_of_frame("a.csv", frame)).mapping.stimulus
     frame = frame.rename(columns={"trust": "pot"})
     assert describe_table(table_of_frame("a.csv", frame)).domain == "games"
-
-
-def _runs(missed: tuple[int, ...] = ()) -> pd.DataFrame:
-    """Two participants with two runs of ten steps, without some rows."""
-    rng = np.random.default_rng(6)
-    frame = pd.DataFrame({
-        "participant": np.repeat(["a", "b"], 20), "run": np.tile(np.repeat([1, 2], 10), 2),
-        "choice": rng.integers(1, 3, 40), "reward": rng.integers(0, 2, 40),
-    })  # fmt: skip
-    return frame.drop(index=list(missed)).reset_index(drop=True)
-
-
-def test_games_of_different_lengths_begin_for_each_participant() -> None:
-    frame = _runs(missed=(3, 4, 37))
-    trials = only(read(frame, DOMAINS["learning"], stimulus={"block_start": "run"}))
-    assert np.flatnonzero(trials.stimuli["block_start"]).tolist() == [0, 10]
-    assert trials.trial[trials.participant == 0].tolist() == [*range(8), *range(10, 20)]
-    assert trials.trial[trials.participant == 1].tolist() == list(range(19))
-    flags = frame.assign(new=1 * (frame.groupby(["participant", "run"]).cumcount() == 0))
-    flagged = only(read(flags, DOMAINS["learning"], stimulus={"block_start": "new"}))
-    assert flagged.digest == trials.digest
-
-
-def test_games_numbered_from_0_are_no_flags_whichever_comes_first() -> None:
-    frame = _runs()
-    for order in ([0, 1], [1, 0]):
-        numbered = frame.assign(run=frame["run"].map({1: order[0], 2: order[1]}))
-        trials = only(read(numbered, DOMAINS["learning"], stimulus={"block_start": "run"}))
-        assert np.flatnonzero(trials.stimuli["block_start"]).tolist() == [0, 10]
-
-
-def test_what_is_learned_goes_on_through_runs_with_a_word() -> None:
-    frame, learning = _runs(), DOMAINS["learning"]
-    assert any("block_start=run" in line for line in read(frame, learning).told)
-    begins = read(frame, learning, stimulus={"block_start": "run"})
-    assert not any("is taken to go on" in line for line in begins.told)
-
-
-def _learned(*, anew: bool) -> pd.DataFrame:
-    """Twenty participants with two sessions of 40 steps, in which learning goes on or begins anew."""
-    rng = np.random.default_rng(4)
-    rows = []
-    for who in range(20):
-        value, chances = np.zeros(2), np.array([0.8, 0.2])[:: rng.choice((-1, 1))]
-        for session in (1, 2):
-            if anew:
-                value, chances = np.zeros(2), chances[::-1]
-            for step in range(40):
-                choice = int(rng.random() < 1 / (1 + np.exp(4 * (value[0] - value[1]))))
-                reward = int(rng.random() < chances[choice])
-                value[choice] += 0.4 * (reward - value[choice])
-                rows.append((f"p{who}", session, 40 * session + step, "ab"[choice], reward))
-    return pd.DataFrame(rows, columns=["participant", "session", "trial", "choice", "reward"])
-
-
-def test_sessions_in_which_learning_begins_anew_are_questioned() -> None:
-    frame, learning = _learned(anew=True), DOMAINS["learning"]
-    with pytest.raises(
-        ImplausibleError,
-        match=r"the first 3 choices after a change of session repeat \d+% of the 5",
-    ):
-        read(frame, learning)
-    begins = only(read(frame, learning, stimulus={"block_start": "session"}))
-    assert np.flatnonzero(begins.stimuli["block_start"]).tolist() == [0, 40]
-    goes_on = only(read(frame, learning, accept=["goes_on"]))
-    assert np.flatnonzero(goes_on.stimuli["block_start"]).tolist() == [0]
-
-
-def test_sessions_through_which_learning_goes_on_are_read() -> None:
-    found = read(_learned(anew=False), DOMAINS["learning"])
-    assert np.flatnonzero(only(found).stimuli["block_start"]).tolist() == [0]
-
-
-def test_first_choices_of_a_part_are_compared_with_those_before_it() -> None:
-    chosen, part = np.array([0] * 8 + [1] * 8), np.array(["1"] * 8 + ["2"] * 8)
-    first, later = likeness_to_choices_before(part, np.zeros(16, dtype=int), None, chosen)
-    assert (first.tolist(), later.tolist()) == ([0.0], [1.0])
-    cue = np.tile([0, 1], 8)  # four choices of each cue before the change are too few
-    first, _ = likeness_to_choices_before(part, np.zeros(16, dtype=int), cue, chosen)
-    assert np.isnan(first).all()
-
-
-def test_few_or_equal_differences_question_nothing() -> None:
-    assert not is_less(np.zeros(4), np.ones(4))
-    assert not is_less(np.zeros(9), np.full(9, 0.5))
-    assert is_less(np.array([0.0, 0.2, 0.1, 0.0, 0.1]), np.full(5, 0.8))
-
-
-def test_a_column_that_comes_and_goes_numbers_no_games() -> None:
-    frame = _runs().assign(pair=np.tile([5, 6], 20))
-    with pytest.raises(TrialsError, match="pair comes and goes within participants"):
-        read(
-            frame,
-            DOMAINS["learning"],
-            stimulus={"block_start": "pair"},
-            accept=["one_set_of_options"],
-        )
 
 
 def _flanker(response: str) -> pd.DataFrame:
