@@ -621,8 +621,8 @@ PROCESS = (
         },
         wording=(
             Wording(
-                clause="are {far}slower if the distractor suggests another response",
-                opposite_clause="are {far}faster if the distractor suggests another response",
+                clause="are {far}slower on incongruent trials",
+                opposite_clause="are {far}faster on incongruent trials",
                 parameter="slowing",
                 unit=0.03,
                 label="slowing",
@@ -637,7 +637,9 @@ PROCESS = (
                 opposite_label="fewer errors",
             ),
             Wording(
-                clause="have ex-Gaussian response times (normal part about {time} s, exponential part about {tail} s)"
+                clause="have ex-Gaussian response times (mean of the normal part about {time} s, of "
+                "the exponential part "
+                "about {tail} s)"
             ),
         ),
         repairs=CONFLICT,

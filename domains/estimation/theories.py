@@ -112,8 +112,8 @@ READING = (
         parameters={"reach": WIDTH},
         wording=Wording(
             clause=(
-                "predict by a smooth curve fitted to the points, weighted towards nearer ones and continued "
-                "linearly beyond them (kernel width {reach} on an x-axis from -1 to 1)"
+                "predict by a smooth curve fitted to the points, with more weight on nearer points and "
+                "continued linearly beyond them (kernel width {reach} on an x-axis from -1 to 1)"
             )
         ),
         repairs=(*NEAR, *PLACE, "beyond"),
@@ -140,8 +140,8 @@ BIAS = (
             "caution": normal(0.0, 0.3, 1.0, "share", "part of the height that is taken back")
         },
         wording=Wording(
-            clause="shift heights {far}nearer to the middle of the y-axis than the points suggest",
-            opposite_clause="shift heights {far}further from the middle of the y-axis than the points suggest",
+            clause="predict heights {far}nearer to the middle of the y-axis than the points suggest",
+            opposite_clause="predict heights {far}further from the middle of the y-axis than the points suggest",
             parameter="caution",
             unit=SHARE,
             label="central tendency",
@@ -156,9 +156,9 @@ BIAS = (
         code='height = height + parameters["growth"] * (query - height)',
         parameters={"growth": normal(0.0, 0.3, 1.0, "share", "pull towards y = x")},
         wording=Wording(
-            clause="{much}pull their predictions towards a rising line",
+            clause="{much}shift their predictions towards a rising line",
             clause_short="towards one that rises",
-            opposite_clause="{much}pull their predictions towards a falling line",
+            opposite_clause="{much}shift their predictions towards a falling line",
             opposite_short="towards one that falls",
             parameter="growth",
             unit=SHARE,

@@ -550,7 +550,7 @@ STRICTNESS = (
     Mechanism(
         slot="strictness",
         name="trade-offs confuse",
-        clause="choose more randomly, the more the columns disagree about the better row",
+        clause="choose more randomly, the more evenly the columns are divided over which row is better",
         code="""
         disagreement = xp.abs(up).mean(axis=-1) - xp.abs(up.mean(axis=-1))
         evidence = parameters["sensitivity"] * lead / (1 + parameters["confusion"] * disagreement)

@@ -114,7 +114,8 @@ RATE = (
             "rate_down": _rate(0.0, 1.0, "share of a bad surprise that is learned"),
         },
         wording=Wording(
-            clause="learn from positive ({rate_up%}) and negative prediction errors ({rate_down%}) at separate rates",
+            clause="learn at separate rates from positive ({rate_up%} of the error) and negative "
+            "prediction errors ({rate_down%})",
             label="two rates",
         ),
         source="Frank, Moustafa, Haughey, Curran & Hutchison (2007), PNAS 104(41), 16311-16316; Niv et al. (2012).",
@@ -122,7 +123,8 @@ RATE = (
     Mechanism(
         slot="rate",
         name="averaging",
-        clause="value an option at the mean of its outcomes so far, so that each new one changes the value less",
+        clause="value an option at the mean of its outcomes so far, so that each new outcome changes "
+        "the value less than the one before",
         start=f'state["times"] = {TABLE}',
         learn='state["times"] = state["times"] + picked * paid[..., None, None]\n'
         'rate = 1 / (1 + (picked * state["times"]).sum(axis=(-2, -1)))',
@@ -332,7 +334,9 @@ TRIED = Mechanism(
     },
     wording=Wording(
         clause="are {much}drawn to options that they have tried less often",
+        clause_short="are drawn to them",
         opposite_clause="{much}avoid options that they have tried less often",
+        opposite_short="avoid them",
         parameter="curiosity",
         unit=LOG_ODDS,
         multiplied_by="sensitivity",

@@ -328,11 +328,11 @@ ATTENTION = (
             "steadiness": normal(0.0, 2.0, 10.0, "log odds", "distaste for a rate that varies")
         },
         wording=Wording(
-            clause="{much}avoid rates that vary, whatever they cost",
-            opposite_clause="are {much}drawn to rates that vary, whatever they cost",
+            clause="{much}avoid offers with a rate that varies, whatever the prices",
+            opposite_clause="are {much}drawn to offers with a rate that varies, whatever the prices",
             parameter="steadiness",
             unit=LOG_ODDS,
-            label="steady rates",
+            label="fixed rates",
             opposite_label="varying rates",
         ),
         repairs=RATES,

@@ -157,7 +157,8 @@ STRENGTH = (
         code='evidence = parameters["rate"] + none',
         parameters={"rate": RATE},
         wording=Wording(
-            clause="accumulate evidence at the same mean rate from all stimuli (drift rate {rate}, SD 1)"
+            clause="accumulate evidence at the same mean rate for all stimuli (drift rate {rate} per "
+            "second; noise SD 1)"
         ),
         beside=(
             LOG_NORMAL,
@@ -172,7 +173,7 @@ STRENGTH = (
         Wording(
             clause=(
                 "accumulate evidence in proportion to the strength of the stimulus "
-                "(drift rate {rate} for the strongest, SD 1)"
+                "(drift rate {rate} per second for the strongest; noise SD 1)"
             )
         ),
         PALMER,
@@ -184,7 +185,7 @@ STRENGTH = (
         Wording(
             clause=(
                 "accumulate evidence at a rate that is a power of the strength of the stimulus "
-                "(exponent {exponent}, drift rate {rate} for the strongest, SD 1)"
+                "(exponent {exponent}, drift rate {rate} per second for the strongest; noise SD 1)"
             ),
             label="power law",
         ),
@@ -212,11 +213,12 @@ STRENGTH = (
         "beyond a threshold",
         'xp.maximum(strength - parameters["threshold"], 0.0) / (1 - parameters["threshold"])',
         Wording(
-            clause="accumulate no evidence from stimuli below a threshold ({threshold%} of the strongest stimulus)",
-            label="threshold",
+            clause="accumulate no evidence from stimuli below a sensory threshold ({threshold%} of "
+            "the strongest stimulus)",
+            label="sensory threshold",
         ),
         QUICK,
-        "more quickly if the stimulus is stronger than a threshold ({threshold%} of the strongest stimulus)",
+        "more quickly if the stimulus is stronger than a sensory threshold ({threshold%} of the strongest stimulus)",
         threshold=uniform(0.0, 0.9, "share of the strongest", "strength below which none is seen"),
     ),
 )
@@ -382,8 +384,8 @@ PROCESS = (
         wording=(
             Wording(
                 clause=(
-                    "add it to the rate of the correct response's accumulator (mean rate {base_rate} per second "
-                    "without evidence), and give the response whose accumulator first reaches its threshold ({bound})"
+                    "add evidence to the rate of the correct response's accumulator (mean rate {base_rate} per second "
+                    "without evidence), and give the response whose accumulator first reaches its bound ({bound})"
                 )
             ),
             NEEDS_TIME,
@@ -400,9 +402,9 @@ PROCESS = (
         wording=(
             Wording(
                 clause=(
-                    "add it to the rate of the correct response's accumulator, which is constant within a trial (on "
-                    "average {base_rate} per second without evidence), and give the response whose accumulator first "
-                    "reaches its threshold ({bound})"
+                    "add evidence to the rate of the correct response's accumulator (rates are constant within a "
+                    "trial, on average {base_rate} per second without evidence), and give the response whose "
+                    "accumulator first reaches its bound ({bound})"
                 )
             ),
             NEEDS_TIME,
@@ -423,7 +425,7 @@ PROCESS = (
         wording=(
             Wording(
                 clause="have a log-normal decision time for each response (median {median} s for a stimulus of no "
-                "strength, log SD {scatter_of_times}), and give the response that is decided first"
+                "strength, SD of its logarithm {scatter_of_times}), and give the response that is decided first"
             ),
             NEEDS_TIME,
         ),

@@ -77,7 +77,7 @@ STRENGTH = (
         name="any strength",
         code="reach = 1.0 + 0.0 * strength",
         wording=Wording(
-            clause="is the same for weak and strong items", taken_for_granted=True, subject=MEMORY
+            clause="is the same for weak and strong items", taken_for_granted=True, subject="memory"
         ),
         predictions=({"property": "ignores", "in": "strength"},),
         source=GREEN,
@@ -86,7 +86,9 @@ STRENGTH = (
         slot="strength",
         name="in proportion",
         code="reach = strength + 0.0 * old",
-        wording=Wording(clause="rises in proportion to the strength of old items", subject=MEMORY),
+        wording=Wording(
+            clause="improves in proportion to the strength of old items", subject="memory"
+        ),
         repairs=GROWS,
         needs=("strengths",),
         source=TANNER,
@@ -99,13 +101,9 @@ STRENGTH = (
             "exponent": log_uniform(0.1, 5.0, "exponent", "1: evidence is proportional to strength")
         },
         wording=Wording(
-            clause="is a power function of the strength of items (exponent {exponent})",
+            clause="improves with a power of the strength of old items (exponent {exponent})",
             label="power law",
-            subject=MEMORY,
-        ),
-        beside=(
-            ("mirror",),
-            "rises with a power of the strength of old items (exponent {exponent})",
+            subject="memory",
         ),
         repairs=GROWS,
         needs=("strengths",),
@@ -285,8 +283,8 @@ CRITERIA = (
             "skew": normal(0.0, 0.4, 2.0, "log ratio", "distances among old beyond those among new")
         },
         wording=Wording(
-            clause="need {far}more evidence for a confident 'old' than for a confident 'new' response",
-            opposite_clause="need {far}less evidence for a confident 'old' than for a confident 'new' response",
+            clause="set {far}more extreme criteria for confident 'old' than for confident 'new' responses",
+            opposite_clause="set {far}less extreme criteria for confident 'old' than for confident 'new' responses",
             parameter="skew",
             unit=0.2,
             label="asymmetric confidence",
@@ -338,8 +336,8 @@ EVIDENCE = (
         "logistic",
         "special.expit(z)",
         Wording(
-            clause="has a logistic distribution and is higher for old items (by {sensitivity} scale units for the "
-            "strongest)",
+            clause="has a logistic distribution and is higher for old items (by {sensitivity} times its "
+            "scale parameter for the strongest)",
             subject=MEMORY,
         ),
         DECARLO,
@@ -348,8 +346,8 @@ EVIDENCE = (
         "extreme values",
         "xp.exp(-xp.exp(xp.clip(-z, -500.0, 500.0)))",
         Wording(
-            clause="has a Gumbel distribution and is higher for old items (by {sensitivity} scale units for the "
-            "strongest)",
+            clause="has a Gumbel distribution and is higher for old items (by {sensitivity} times its "
+            "scale parameter for the strongest)",
             subject=MEMORY,
         ),
         DECARLO,
@@ -420,9 +418,9 @@ DETECTION = (
             "doubt": uniform(0.02, 0.98, "ratio", "each category beside the surer one next to it")
         },
         wording=Wording(
-            clause="use each lower confidence category less often than the next higher one after detection (ratio "
-            "{doubt})",
-            label="doubt",
+            clause="use each confidence category less often than the next higher one after they detect an item "
+            "({doubt} times as often)",
+            label="graded confidence",
         ),
         repairs=("categories",),
         rests_on=DETECTED,

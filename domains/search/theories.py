@@ -138,7 +138,7 @@ RULE = (
     Mechanism(
         slot="rule",
         name="optimal value",
-        clause="take values above what optimal search is expected to bring",
+        clause="take a value that exceeds what optimal further search is expected to bring",
         code="evidence = value - expected(place, length, kind, xp)",
         repairs=("value",),
         rests_on=("choice:logistic",),
@@ -148,7 +148,9 @@ RULE = (
     Mechanism(
         slot="rule",
         name="optimal best",
-        clause="take the best value so far if it is likelier to be the best of all than optimal search is to find that",
+        clause="take the best value so far if it is more likely to be the best of all than the one "
+        "that optimal further "
+        "search would find",
         code="evidence = value - lasting(place, length, kind, xp)",
         repairs=("value",),
         rests_on=GATED,
@@ -188,7 +190,7 @@ RULE = (
         code='evidence = candidates + 1 - parameters["number"]',
         parameters={"number": uniform(0.5, 12.0, "candidates", "of which the last one is taken")},
         wording=Wording(
-            clause="count the values that are the best so far and take one once there are enough of them ({number+})"
+            clause="count the values that are the best so far and take the one that makes enough of them ({number+})"
         ),
         rests_on=GATED,
         source=f"{SEALE}; {SEALE_2000}",
@@ -251,12 +253,12 @@ GATE = Mechanism(
         "neglect": normal(3.0, 2.0, 12.0, ODDS, "against values that are not the best so far")
     },
     wording=Wording(
-        clause="are {far}less willing to take a value that is not the best so far",
-        opposite_clause="are {far}more willing to take a value that is not the best so far",
+        clause="are {far}less willing to take a value that is not the best so far than one that is",
+        opposite_clause="are {far}more willing to take a value that is not the best so far than one that is",
         parameter="neglect",
         unit=LOG_ODDS,
         label="candidates only",
-        opposite_label="modest candidates",
+        opposite_label="lowered standards",
     ),
     rests_on=("choice:logistic",),
     source=f"{LEE}; {SEALE}",

@@ -124,7 +124,7 @@ ACCOUNT = (
                 unit=3.0,
             ),
             Wording(
-                clause="find sequences with equally frequent letters {far}more random",
+                clause="find sequences whose letters are equally frequent overall {far}more random",
                 parameter="weight_of_balance",
                 unit=3.0,
             ),
@@ -219,7 +219,7 @@ ACCOUNT = (
             )
         },
         wording=Wording(
-            clause="find sequences {far}more random, the more evenly each stretch of four letters is balanced",
+            clause="find sequences {far}more random, the more evenly the letters are balanced in each stretch of four",
             parameter="weight_of_windows",
             unit=3.0,
         ),
@@ -288,7 +288,7 @@ FEATURE = (
         ("longest_run_share_difference", "longest_run_difference"), sd=3.0, limit=20.0, worth=2.0,
     ),
     _feature(
-        "balance", "-uneven", "share", "sequences with equally frequent letters",
+        "balance", "-uneven", "share", "sequences whose letters are equally frequent overall",
         "letter frequencies",
         KAHNEMAN, ("imbalance_difference",), sd=3.0, limit=20.0, worth=2.0,
     ),
@@ -326,8 +326,8 @@ BIAS = (
             opposite_short="towards the first",
             parameter="lean",
             unit=LOG_ODDS,
-            label="a side bias",
-            opposite_label="a side bias",
+            label="an order bias",
+            opposite_label="an order bias",
         ),
         repairs=("constant",),
         breaks=("sides", "deterministic"),

@@ -86,8 +86,9 @@ chance = parameters["first_belief"] + (1 - left) * (made > 0) * (
             "fading": log_uniform(0.0005, 1.0, "1 / pump", "pace at which the prior loses weight"),
         },
         wording=Wording(
-            clause="replace a prior belief about how often a pump bursts the balloon ({first_belief%} of pumps) by "
-            "the observed share of bursts, with weights that change exponentially with the pumps seen",
+            clause="believe at first that a pump bursts the balloon on {first_belief%} of pumps, and "
+            "rely on this belief "
+            "exponentially less, and on the observed share of bursts more, the more pumps they have seen",
             label="exponential weights",
         ),
         repairs=("position",),
@@ -205,8 +206,8 @@ state["factor"] = state["factor"] * xp.exp(ended * change)
             opposite_label="defiance",
         ),
         Wording(
-            clause="aim {far}higher after each collection",
-            opposite_clause="aim {far}lower after each collection",
+            clause="aim {far}higher after collecting their points",
+            opposite_clause="aim {far}lower after collecting their points",
             parameter="rise",
             unit=0.1,
             label="rising targets",

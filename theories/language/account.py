@@ -97,6 +97,8 @@ TENDENCY = re.compile(
 INFINITIVES = {"are": "be", "is": "be", "has": "have"}
 DIFFER = "people differ: "
 """Words before shares of people on two sides if either may have more of them."""
+UNKNOWN_SIDE = "the data do not show whether"
+"""Words before two sides of which neither is established; such clauses end a claim."""
 UNKNOWN = 0.8
 """Width of the interval of a share from which on it is not stated."""
 MOSTLY = "most people"
@@ -122,9 +124,9 @@ PREDICATE = re.compile(
     r"|tend to (avoid|take|leave|stay with|repeat|switch))"
     r"|give about|aim (higher|lower)|find|count a high rating on"
     r"|are (\w+ly )?(drawn to|driven away from)|are (\w+ )?(more|less) likely to wait,"
-    r"|give (\w+ )?(more|less))"
+    r"|give (\w+ )?(more|less)|are(?= (\w+ ){1,2}on incongruent trials))"
     r" (?P<object>([^,;()]|\([^()]+\))+?)"
-    r"(?P<end> ((hardly|much) )?(more|less) random| (in favour of|against) a product)?"
+    r"(?P<end> ((hardly|much) )?(more|less) random| (in favour of|against) a product| on incongruent trials)?"
 )
 """A verb with one object, or one condition, that may share the verb with others."""
 DIRECTION = re.compile(r"give (\w+ )?(?P<which>more|less) [^,]+")
@@ -504,6 +506,8 @@ def _sentences(clauses: Sequence[StatedClause], *, is_weak: bool = False) -> lis
         sentences.append(f"{share.capitalize()}, {'they' if sentences else 'people'} {what}.")
         start, last = "otherwise, ", "people"
     stated = [item for item in stated if not MIXTURE.fullmatch(item.text)]
+    unknown = [item.text for item in stated if item.text.startswith(UNKNOWN_SIDE)]
+    stated = [item for item in stated if not item.text.startswith(UNKNOWN_SIDE)]
     for people, items in _in_parts(stated):
         for subject, text in _predicates(items):
             whose = people if subject == "people" else subject
@@ -511,7 +515,7 @@ def _sentences(clauses: Sequence[StatedClause], *, is_weak: bool = False) -> lis
             sentence = f"{start}{f'{named} {text}'.lstrip()}."
             sentences.append(f"{sentence[0].upper()}{sentence[1:]}")
             start, last = "", whose
-    return sentences
+    return [*sentences, *(f"{text[0].upper()}{text[1:]}." for text in unknown)]
 
 
 def _in_parts(clauses: Sequence[StatedClause]) -> list[tuple[str, Sequence[StatedClause]]]:
@@ -951,10 +955,11 @@ def _mixed(
         if above < 0.5:
             share, low, high = 1 - share, 1 - high, 1 - low
         is_even = low <= 0.5 <= high
-        who, rest = _people_in_words(share, low, high), "the rest"
+        who, rest = _people_in_words(share, low, high), "others"
     if is_known and is_even and high - low >= UNKNOWN:
         return _open_both_ways(clause, priors), is_even
     lead = "" if is_known and not is_even else DIFFER
+    who = who.replace("some people", "some") if lead else who
     if clause.subject:
         return f"{lead}for {who}, {clause.subject} {first}, and for {rest}, {second}", is_even
     return f"{lead}{who} {first}, and {rest} {second}", is_even
@@ -966,7 +971,7 @@ def _open_both_ways(clause: Wording, priors: Mapping[str, Prior]) -> str:
         clause.clause, ASIDE.sub("", clause.opposite_clause)
     )
     first, second = (_filled(ASIDE.sub("", text), "", priors) for text in (clause.clause, second))
-    return f"it is not established whether {clause.subject or 'people'} {first} or {second}"
+    return f"{UNKNOWN_SIDE} {clause.subject or 'people'} {first} or {second}"
 
 
 def _share_of_people(
@@ -997,7 +1002,7 @@ def _people_in_words(share: float, low: float, high: float) -> str:
         return "virtually all people" if low >= SURELY else f"virtually all people ({interval})"
     if stated == "0%":
         return f"at most {np.ceil(100 * high):.0f}% of people ({interval})"
-    return f"{stated} of people ({interval})"
+    return f"{'most' if low > 0.5 else 'some'} people ({stated}, {interval})"
 
 
 def _interval_in_words(low: float, high: float) -> str:

@@ -451,11 +451,11 @@ ATTENTION = (
     ),
     _attention(
         name="growth",
-        clause="are more likely to wait, the larger the difference in amount in percent of the sooner amount",
+        clause="are more likely to wait, the larger the difference in amount as a percentage of the sooner amount",
         weight=("weight_of_growth", 0.05, 20.0, "sooner amount"),
         code="xp.clip(gap / xp.maximum(sooner_size, 1e-9), -10.0, 10.0)",
         wording=Wording(
-            clause="are {far}more likely to wait, the larger the increase in percent of the sooner amount",
+            clause="are {far}more likely to wait, the larger the increase as a percentage of the sooner amount",
             parameter="weight_of_growth",
             unit=LOG_ODDS,
             label="relative gains",
@@ -509,7 +509,7 @@ ATTENTION = (
         weight=("pull_of_today", 0.05, 6.0, "option that comes today"),
         code="burden * (1.0 * (delays[:, 1] == 0) - 1.0 * (delays[:, 0] == 0))",
         wording=Wording(
-            clause="are {much}drawn to gains that come today, and put off losses",
+            clause="{much}prefer gains that come today and losses that come later",
             parameter="pull_of_today",
             unit=LOG_ODDS,
             label="immediacy",
@@ -579,7 +579,7 @@ ATTENTION = (
             )
         },
         wording=Wording(
-            clause="{much}like round sums of money",
+            clause="{much}prefer round amounts of money",
             parameter="pull_of_round_amounts",
             unit=LOG_ODDS,
             label="round amounts",

@@ -216,10 +216,11 @@ ACCENT = (
     ),
     _accent(
         name="middling",
-        clause="{much}prefer a product whose mean rating is near an ideal ({ideal_total%} of the top)",
+        clause="{much}prefer a product whose mean rating is near an ideal ({ideal_total%} of the "
+        "highest possible mean)",
         opposite_clause=(
             "{much}prefer a product whose mean rating is far from a certain level "
-            "({ideal_total%} of the top)"
+            "({ideal_total%} of the highest possible mean)"
         ),
         code='score = -xp.abs(value.mean(axis=-1) - parameters["ideal_total"][..., None])',
         more={"ideal_total": uniform(0.0, 1.0, SHARE, "mean rating that is liked best")},
@@ -230,9 +231,10 @@ ACCENT = (
     ),
     _accent(
         name="veto",
-        clause="{much}reject a product with any rating below a limit ({least_acceptable%} of the top)",
+        clause="{much}reject a product with at least one rating below a limit ({least_acceptable%} "
+        "of the highest possible rating)",
         opposite_clause=(
-            "{much}favour a product with a rating below a limit ({least_acceptable%} of the top), "
+            "{much}favour a product with a rating below a limit ({least_acceptable%} of the highest possible rating), "
             "other things being equal"
         ),
         code='score = (ratings.min(axis=-1) >= parameters["least_acceptable"][..., None]) * 1.0',
@@ -246,9 +248,11 @@ ACCENT = (
     ),
     _accent(
         name="excellence",
-        clause="are {much}drawn to a product with any rating above a limit ({excellent%} of the top)",
+        clause="are {much}drawn to a product with at least one rating above a limit ({excellent%} of "
+        "the highest possible rating)",
         opposite_clause=(
-            "{much}avoid a product with any rating above a limit ({excellent%} of the top), other things being equal"
+            "{much}avoid a product with at least one rating above a limit ({excellent%} of the "
+            "highest possible rating), other things being equal"
         ),
         code='score = (ratings.max(axis=-1) >= parameters["excellent"][..., None]) * 1.0',
         more={"excellent": uniform(0.01, 1.0, SHARE, "rating that suffices")},

@@ -98,7 +98,7 @@ COMPARISON = (
     ),
     _comparison(
         name="proportional",
-        clause="judge an advantage in proportion to the better rating",
+        clause="judge an advantage relative to the better rating",
         code="difference = (value[..., 1, :] - value[..., 0, :]) / xp.maximum(xp.abs(value).max(axis=-2), 1e-9)",
         repairs=("level", "worst_rating_difference", "largest_difference"),
         breaks=("rating",),

@@ -48,8 +48,8 @@ INTEGRATION = (
     _integration(
         name="noisy_reasons",
         clause=(
-            "sum over all cues, with noise in each, so that a lead counts relative to the "
-            "strength of all cues"
+            "add up the differences on all cues and judge their sum relative to their size, as if each "
+            "difference were noisy"
         ),
         code="reasons = weight * difference\n"
         "evidence = reasons.sum(axis=-1) / xp.maximum(xp.sqrt((reasons**2).sum(axis=-1)), 1e-9)",

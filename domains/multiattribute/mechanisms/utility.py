@@ -58,7 +58,7 @@ UTILITY = (
         wording=Wording(
             clause=(
                 "classify each rating only as acceptable or not, by an aspiration level "
-                "({aspiration%} of the top rating)"
+                "({aspiration%} of the highest possible rating)"
             ),
             label="an aspiration level",
         ),
@@ -72,9 +72,10 @@ UTILITY = (
         code='value = xp.minimum(ratings, parameters["enough"][..., None, None])',
         parameters={"enough": uniform(0.05, 1.0, SHARE, "rating above which nothing is gained")},
         wording=Wording(
-            clause="value higher ratings even above a satisfactory level ({enough%} of the top rating)",
+            clause="value higher ratings even above a satisfactory level ({enough%} of the highest possible rating)",
             opposite_clause=(
-                "treat all ratings above a satisfactory level ({enough%} of the top rating) as equally good"
+                "treat all ratings above a satisfactory level ({enough%} of the highest possible "
+                "rating) as equally good"
             ),
             parameter="enough",
             neutral=1.0,
@@ -96,12 +97,12 @@ UTILITY = (
         },
         wording=Wording(
             clause=(
-                "see ratings below a reference ({reference%} of the top rating) as losses, which "
+                "see ratings below a reference ({reference%} of the highest possible rating) as losses, which "
                 "loom {far}larger than gains"
             ),
             clause_short="feel the losses below it more",
             opposite_clause=(
-                "see ratings above a reference ({reference%} of the top rating) as gains, which "
+                "see ratings above a reference ({reference%} of the highest possible rating) as gains, which "
                 "loom {far}larger than losses"
             ),
             opposite_short="feel the gains above it more",
@@ -128,7 +129,7 @@ UTILITY = (
         wording=Wording(
             clause=(
                 "are most sensitive to differences between ratings near a reference level "
-                "({middle%} of the top rating)"
+                "({middle%} of the highest possible rating)"
             ),
             label="a sensitive middle",
         ),
@@ -142,7 +143,7 @@ UTILITY = (
         parameters={"ideal": uniform(0.0, 1.0, SHARE, "rating that is liked best")},
         wording=Wording(
             clause=(
-                "prefer ratings near an ideal level ({ideal%} of the top rating), and dislike "
+                "prefer ratings near an ideal level ({ideal%} of the highest possible rating), and dislike "
                 "those above it as much as those below"
             ),
             label="an ideal level",
@@ -182,9 +183,9 @@ UTILITY = (
         code='value = xp.where(ratings > parameters["credible"][..., None, None], 0.0, ratings)',
         parameters={"credible": uniform(0.3, 1.0, SHARE, "highest rating that is believed")},
         wording=Wording(
-            clause="take even the highest ratings at face value (up to {credible%} of the top)",
+            clause="take even the highest ratings at face value (up to {credible%} of the highest possible rating)",
             opposite_clause=(
-                "treat the highest ratings (above {credible%} of the top rating) as if "
+                "treat the highest ratings (above {credible%} of the highest possible rating) as if "
                 "they were the worst"
             ),
             parameter="credible",

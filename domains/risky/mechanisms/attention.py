@@ -82,7 +82,7 @@ feature = (average[:, 1] - average[:, 0]) / at_stake
     _attention(
         name="signs",
         parameter="sign_focus",
-        clause="{much}prefer gaining to losing, whatever the size",
+        clause="{much}prefer the gamble that is more likely to gain and less likely to lose, whatever the amounts",
         code="""
 balance = (probabilities * xp.sign(outcomes)).sum(axis=-1)
 feature = (balance[:, 1] - balance[:, 0]) / 2
@@ -110,7 +110,7 @@ feature = losing[:, 0] - losing[:, 1]
     _attention(
         name="more often better",
         parameter="win_rate",
-        clause="{much}prefer the gamble that is more likely to pay more, and so is seldom regretted",
+        clause="{much}prefer the gamble that is more likely to pay more than the other, and so is less often regretted",
         code="feature = beats(outcomes, probabilities, trials['correlation'], xp)",
         meaning="pull of the gamble that is likelier to pay more than the other",
         label="rare regret",

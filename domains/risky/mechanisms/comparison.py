@@ -281,7 +281,8 @@ advantage = left[:, 1] - left[:, 0]
     ),
     _heuristic(
         name="tallying",
-        clause="count which gamble has the better worst and best outcome and the better chance of either",
+        clause="count in how many of four respects a gamble is better (worst outcome, best outcome "
+        "and the chance of each)",
         code="""
 leads = [end[:, 1] - end[:, 0] for end in (worst, best, -p_worst, p_best)]
 advantage = sum(xp.where(abs(lead) > 1e-9, xp.sign(lead), 0.0) for lead in leads)

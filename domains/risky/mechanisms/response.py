@@ -25,7 +25,7 @@ TWIST = (
             "threshold": log_uniform(0.02, 5.0, "log odds", "evidence that goes unnoticed")
         },
         wording=Wording(
-            clause="overlook evidence that is weaker than a threshold ({threshold} log odds)",
+            clause="do not notice differences between the gambles below a threshold ({threshold} log odds)",
             parameter="threshold",
             unit=LOG_ODDS,
             label="a threshold",

@@ -137,7 +137,7 @@ def test_a_sum_states_each_tendency_and_says_only_of_several_that_they_add_up():
     priors = {"one": one, "two": two}
     assert tell_clause(clauses[0], priors).text == "tend to take less if both are high"
     assert tell_clause(clauses[1], priors).text == (
-        "69% of people (95% interval 58% to 79%) tend to take early, and the rest to do the opposite"
+        "most people (69%, 95% interval 58% to 79%) tend to take early, and others to do the opposite"
     )
     *_, added = sum_clauses(clauses)
     assert (added.clause, added.taken_for_granted) == ("add up these tendencies", True)

@@ -58,7 +58,7 @@ def test_sign_and_size_choose_the_words(center, words):
 def test_where_people_differ_in_sign_their_share_is_told_but_not_where_they_cannot_be_told_apart():
     priors = {"pull": learned(0.45, 1.0)}  # 67% lie above 0
     assert tell_clause(PULL, priors).text == (
-        "67% of people (95% interval 50% to 82%) like it, and the rest dislike it"
+        "most people (67%, 95% interval 50% to 82%) like it, and others dislike it"
     )
     assert tell_clause(PULL, priors, pooled=True).text == "may like it"
 
@@ -67,8 +67,8 @@ def test_people_are_divided_only_where_their_answers_show_that_they_differ():
     def told(doubt: float) -> str:
         return tell_clause(PULL, {"pull": learned(0.45, 1.0, doubt=doubt)}).text
 
-    assert told(0.15).startswith("67% of people (95% interval 50% to 82%) like it")
-    assert told(0.05).startswith("67% of people (95% interval 62% to 73%) like it")
+    assert told(0.15).startswith("most people (67%, 95% interval 50% to 82%) like it")
+    assert told(0.05).startswith("most people (67%, 95% interval 62% to 73%) like it")
     assert told(0.6) == "may like it"
     kind = Wording("{who} count", parameter="type")
     doubtful = Prior("normal", -4, 4, -0.45, 1.0, doubt=0.6)
@@ -106,7 +106,7 @@ def test_a_centre_at_a_limit_or_a_flat_fit_says_that_people_differ_without_a_sha
     ]
     inside = learned(0.3, 0.6, low=-2.0, high=2.0)
     assert tell_clause(PULL, {"pull": inside}).text.startswith(
-        "69% of people (95% interval 52% to 83%) "
+        "most people (69%, 95% interval 52% to 83%) "
     )
 
 
@@ -190,7 +190,7 @@ def test_two_sides_without_a_clear_majority_give_no_name() -> None:
     two_sides = replace(PULL, opposite_label="aversion")
     found = account_of("Sum", [Wording("count"), two_sides], {"pull": learned(0.05, 1.0)})
     assert found.claim == (
-        "People count. People differ: 52% of people (95% interval 35% to 68%) like it, and the rest dislike it."
+        "People count. People differ: some (52%, 95% interval 35% to 68%) like it, and others dislike it."
     )
     assert found.name == "Sum"
 
@@ -211,7 +211,7 @@ def test_a_title_of_a_declared_range_on_both_sides_names_both() -> None:
 def test_the_others_are_told_in_the_words_that_differ():
     def told(says: str, opposite: str, **more: str) -> str:
         clause = Wording(says, parameter="pull", opposite_clause=opposite, unit=0.5, **more)
-        return tell_clause(clause, {"pull": learned(0.45, 1.0)}).text.partition("the rest ")[2]
+        return tell_clause(clause, {"pull": learned(0.45, 1.0)}).text.partition("others ")[2]
 
     assert told("give {far}more in a round", "give {far}less in a round") == "less"
     assert told("tend to the side taken last", "tend away from the side taken last") == (
@@ -220,6 +220,20 @@ def test_the_others_are_told_in_the_words_that_differ():
     assert told("like giving less than others", "dislike giving less than others") == "dislike it"
     assert told("look at {much}high ones", "look at {much}low ones") == "look at low ones"
     assert told("feel more", "feel the reverse", opposite_short="do not") == "do not"
+
+
+def test_effects_on_incongruent_trials_share_their_verb():
+    wordings = [
+        Wording(f"are {what} on incongruent trials") for what in ("slower", "less accurate")
+    ]
+    claim = account_of("X", wordings, {}).claim
+    assert claim == "People are slower and less accurate on incongruent trials."
+
+
+def test_sides_that_are_not_established_end_the_claim():
+    unknown = Wording("like it", opposite_clause="dislike it", parameter="pull", unit=0.5)
+    claim = account_of("X", [unknown, Wording("add")], {"pull": learned(0.1, 1.0, doubt=0.9)}).claim
+    assert claim == "People add. The data do not show whether people like it or dislike it."
 
 
 def test_how_often_something_is_done_is_stated_as_a_share_of_trials_and_rarely_is_a_detail():
@@ -427,7 +441,7 @@ def test_ratios_and_shares_of_people_are_told():
     assert tell_clause(curved, {"curve": learned(0.97, low=0.1, high=2.0)}).text == "hardly less"
     kind = Wording("{who} count", parameter="type")
     assert tell_clause(kind, {"type": learned(-0.45, 1.0)}).text == (
-        "33% of people (95% interval 18% to 50%) count"
+        "some people (33%, 95% interval 18% to 50%) count"
     )
 
 
@@ -567,13 +581,13 @@ def test_a_range_outside_parentheses_is_said_to_differ_between_people():
 def test_a_share_has_the_interval_of_as_many_people_as_its_spread_is_known_from():
     # z = 0.5 is known to doubt * sqrt(2 + z^2): the normal distribution at 0.5 -+ 1.96 * 0.15 * 1.5.
     told = tell_clause(PULL, {"pull": learned(0.5, 1.0)}).text
-    assert told.startswith("69% of people (95% interval 52% to 83%) like it")
+    assert told.startswith("most people (69%, 95% interval 52% to 83%) like it")
     even = tell_clause(PULL, {"pull": learned(0.05, 1.0)}).text
     assert even == (
-        "people differ: 52% of people (95% interval 35% to 68%) like it, and the rest dislike it"
+        "people differ: some (52%, 95% interval 35% to 68%) like it, and others dislike it"
     )
     below = tell_clause(PULL, {"pull": learned(-0.5, 1.0)}).text
-    assert below.startswith("69% of people (95% interval 52% to 83%) dislike it")
+    assert below.startswith("most people (69%, 95% interval 52% to 83%) dislike it")
     nearly = tell_clause(
         Wording("{who} count", parameter="type"), {"type": learned(3.0, 1.0, doubt=0.02)}
     )
@@ -585,9 +599,9 @@ def test_a_share_has_the_interval_of_as_many_people_as_its_spread_is_known_from(
 def test_a_share_that_may_be_anything_is_not_stated():
     # With a doubt of 0.9 the center is known to 1.3 spreads: from 6% to 95% of people.
     stated = tell_clause(PULL, {"pull": learned(0.05, 1.0, doubt=0.9)})
-    assert stated.text == "it is not established whether people like it or dislike it"
+    assert stated.text == "the data do not show whether people like it or dislike it"
     claim = account_of("Liking", [PULL], {"pull": learned(0.05, 1.0, doubt=0.9)}).claim
-    assert claim == "It is not established whether people like it or dislike it."
+    assert claim == "The data do not show whether people like it or dislike it."
 
 
 def test_random_responses_are_a_sentence_of_their_own():
@@ -637,7 +651,7 @@ def test_a_kind_of_people_that_hardly_anybody_is_of_is_not_stated():
     }
     assert several[3.5] == "count (a mixture of two kinds of people was not supported)"
     assert several[-3.5] == "weigh (a mixture of two kinds of people was not supported)"
-    assert several[0.5].startswith("69% of people (95% interval")
+    assert several[0.5].startswith("most people (69%, 95% interval")
     assert several[0.5].endswith(" count, and the others weigh")
     assert (
         tell_clause(kinds, {"type": Prior("uniform", -4.0, 4.0)}).text
@@ -675,7 +689,7 @@ def test_clauses_of_one_sentence_are_simple_and_those_about_some_people_stand_al
     account = account_of("Adding", clauses, {"pull": learned(0.5, 1.0)})
     assert account.claim == (
         "People add, weigh, and round. They compare sums. They stop at the first, if it is good, but go on at ties. "
-        "69% of people (95% interval 52% to 83%) like it, and the rest dislike it. "
+        "Most people (69%, 95% interval 52% to 83%) like it, and others dislike it. "
         "People rest. They forget."
     )
 
@@ -715,7 +729,7 @@ def test_a_clause_with_a_subject_of_its_own_does_not_continue_people():
 
     assert claim(1.5) == ("People look. The criterion is conservative and is wide. People guess.")
     assert claim(0.5, 1.0) == (
-        "People look. For 69% of people (95% interval 52% to 83%), the criterion is conservative, and for the rest, "
+        "People look. For most people (69%, 95% interval 52% to 83%), the criterion is conservative, and for others, "
         "liberal. The criterion is wide. People guess."
     )
     assert tell_clause(criterion, {"pull": learned(1.5)}).statement == (
@@ -834,7 +848,7 @@ def test_no_comma_is_left_where_instead_is_removed():
     kinds = Wording("{who} tally, weighted by validity, instead", parameter="tally")
     prior = {"tally": learned(0.5, 1.0, doubt=0.02)}
     assert account_of("Kinds", [Wording("add"), kinds], prior).claim == (
-        "69% of people (95% interval 67% to 72%) tally, weighted by validity. The rest add."
+        "Most people (69%, 95% interval 67% to 72%) tally, weighted by validity. The rest add."
     )
 
 
@@ -898,14 +912,15 @@ def test_of_two_kinds_of_people_the_second_are_a_share_of_the_others():
     priors = {"tally": learned(3.0, 1.0, doubt=0.02), "stop": learned(-0.45, 1.0)}
     account = account_of("Kinds", [Wording("add"), tallying, stopping, contrary], priors)
     assert account.claim == (
-        "33% of people (95% interval 18% to 50%) stop at one cue. Of the others, virtually all tally. Any others add. "
-        "33% of people (95% interval 18% to 50%) do the opposite."
+        "Some people (33%, 95% interval 18% to 50%) stop at one cue. Of the others, "
+        "virtually all tally. Any others add. "
+        "Some people (33%, 95% interval 18% to 50%) do the opposite."
     )
     alone = account_of(
         "Kinds", [Wording("add"), Wording("round"), stopping, Wording("guess")], priors
     )
     assert alone.claim == (
-        "People add and round. 33% of people (95% interval 18% to 50%) stop at one cue instead. People guess."
+        "People add and round. Some people (33%, 95% interval 18% to 50%) stop at one cue instead. People guess."
     )
 
 
@@ -1021,10 +1036,10 @@ def test_two_sides_without_a_clear_majority_are_stated_with_the_share_and_its_in
     subject = replace(PULL, clause="is high", opposite_clause="is low", subject="the criterion")
     prior = {"pull": learned(0.05, 1.0)}
     assert tell_clause(subject, prior).text == (
-        "people differ: for 52% of people (95% interval 35% to 68%), the criterion is high, and for the rest, is low"
+        "people differ: for some (52%, 95% interval 35% to 68%), the criterion is high, and for others, is low"
     )
     assert account_of("Adding", [Wording("add"), PULL], prior).claim == (
-        "People add. People differ: 52% of people (95% interval 35% to 68%) like it, and the rest dislike it."
+        "People add. People differ: some (52%, 95% interval 35% to 68%) like it, and others dislike it."
     )
 
 
@@ -1041,10 +1056,11 @@ def test_what_few_people_do_is_stated_of_these_after_what_most_people_do():
         return account_of("Kinds", clauses, priors).claim
 
     assert claim(0.5, 0.2) == (
-        "69% of people (95% interval 67% to 72%) tally. The rest add. They choose. People guess on 20% of trials."
+        "Most people (69%, 95% interval 67% to 72%) tally. The rest add. They choose. People guess on 20% of trials."
     )
     assert claim(0.5, 0.8) == (
-        "People guess on 80% of trials. Their other choices show that 69% of people (95% interval 67% to 72%) tally. "
+        "People guess on 80% of trials. Their other choices show that most people (69%, "
+        "95% interval 67% to 72%) tally. "
         "The rest add. They choose."
     )
     assert claim(3.0, 0.2).startswith("Virtually all people tally. Any others add.")
@@ -1108,7 +1124,7 @@ def test_an_open_side_whose_values_lie_on_both_sides_is_not_stated() -> None:
     )
     prior = Prior("log_normal", 0.4, 5.0, math.log(0.4), 0.7, doubt=0.8)
     assert tell_clause(curve, {"power": prior}).text == (
-        "it is not established whether people underweight it or overweight it"
+        "the data do not show whether people underweight it or overweight it"
     )
 
 
