@@ -61,6 +61,7 @@ from lakatos.flows.report.templating import TEMPLATES, page_environment
 from lakatos.flows.report.theory_facts import winner_facts
 from lakatos.flows.report.two_pages import render_summary, summary_beside
 from lakatos.flows.report.utterances import utterance_facts
+from lakatos.flows.run.progress import sentences_of
 from lakatos.flows.run.state import RunState
 from lakatos.theories.engine.record import EffectsLearned, GroupsCompared
 from lakatos.theories.findings.verdicts.conclude import in_new_names
@@ -134,7 +135,7 @@ def render(
         "state": state,
         "config": reading.config,
         "concluded": reading.concluded,
-        "text_below": without_claim(reading, text_below(reading)),
+        "sentences_below": sentences_of(without_claim(reading, text_below(reading))),
         "path_figure": path_figure(reading),
         "renamed": partial(in_new_names, state.theories),
         "board": reading.board,
