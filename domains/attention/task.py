@@ -123,6 +123,7 @@ class AttentionDomain(TimedDomain):
     kind = "attention"
     usual_edges = EDGES
     numbers = NUMBERS
+    compared_by = "congruence"
     edges_within = staticmethod(edges_within)
 
     def layout(self) -> StimulusLayout:

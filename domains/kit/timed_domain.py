@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lakatos.experiments.answer_scale import AnswerScale, timed
+from lakatos.experiments.curve import DomainCurve
 from lakatos.experiments.errors import StimuliError, TrialsError
 from lakatos.experiments.task import OneShot, Stimuli
 
@@ -35,6 +36,8 @@ class TimedDomain(OneShot):
     """Name of the domain with the usual edges."""
     usual_edges: ClassVar[tuple[float, ...]]
     numbers: ClassVar[Mapping[str, TrialNumber]]
+    compared_by: ClassVar[str]
+    """Number of a trial by which accuracy and times are drawn."""
 
     def __init__(self, edges: tuple[float, ...] = ()) -> None:
         """Make the domain.
@@ -87,6 +90,27 @@ class TimedDomain(OneShot):
     def rules(self, stimuli: Stimuli) -> Sequence[tuple[Array, str]]:
         """Mark the trials in which further rules hold, ``(n_trials,)`` each, and state each rule in words."""
         return ()
+
+    def curves(self, stimuli: Stimuli, shares: Array, weights: Array) -> Sequence[DomainCurve]:
+        """See `experiments.curve.HasCurves`: accuracy, and mean times of right responses, by `compared_by`."""
+        by, n_bins = np.asarray(stimuli[self.compared_by]), self.scale.n_bins
+        values, place = np.unique(by, return_inverse=True)
+        counts = np.zeros((len(values), shares.shape[1]))
+        np.add.at(counts, place, np.where(weights[:, None] > 0, shares * weights[:, None], 0.0))
+        right = counts[:, :n_bins]
+        with np.errstate(invalid="ignore"):
+            accuracy = right.sum(axis=1) / counts.sum(axis=1)
+            seconds = right @ np.asarray(self.scale.places[:n_bins]) / right.sum(axis=1)
+        return (
+            DomainCurve(
+                f"Accuracy by {self.compared_by}", self.compared_by, "proportion correct",
+                {"responses": (values, accuracy)},
+            ),
+            DomainCurve(
+                f"Response time by {self.compared_by}", self.compared_by, "mean time if correct (s)",
+                {"responses": (values, seconds)},
+            ),
+        )  # fmt: skip
 
     def landmarks(self, stimuli: Stimuli) -> dict[str, Array]:
         """See `experiments.answer_scale.HasLandmarks`: a trial shows no time that answers could lie near to."""

@@ -106,6 +106,7 @@ class PerceptionDomain(TimedDomain):
     numbers = NUMBERS
     edges_within = staticmethod(edges_within)
     measured = ("strength",)
+    compared_by = "strength"
 
     def layout(self) -> StimulusLayout:
         """Return how trials are written as columns of a file."""

@@ -1,6 +1,6 @@
-"""Measures of observed responses for notebooks: sensitivity d', criterion c, area under the ROC, and its points.
+"""Measures of responses: sensitivity d', criterion c, and the receiver operating characteristic (ROC) with its area.
 
-They describe responses and need no theory. Each participant's d' and c are those of the decision between new and old,
+They need no theory. Each participant's d' and c are those of the decision between new and old,
 with rates corrected by half a response (log-linear rule), so that rates of 0 and 1 have finite values; a middle
 category counts half. The area is below the straight lines between the points of a participant, of which a scale with K
 categories has K - 1: the share of pairs of an old and a new item in which the old one has the higher response.
@@ -20,27 +20,39 @@ from numpy.typing import NDArray
 from scipy.special import ndtri, stdtrit
 
 from lakatos.domains.recognition.task import MOST
-from lakatos.experiments.task import Trials
+from lakatos.experiments.curve import DomainCurve
+from lakatos.experiments.task import Stimuli, Trials
 
 Array = NDArray[Any]
 MEASURES = ("d_prime", "criterion", "area")
 
 
-def roc_points(trials: Trials) -> pd.DataFrame:
-    """Cumulative shares of responses, from the strictest criterion, of all participants together.
+def roc_curve(stimuli: Stimuli, shares: Array, weights: Array) -> DomainCurve:
+    """The receiver operating characteristic: shares of responses at or above each category; lures do not count.
+
+    Args:
+        stimuli: The trials.
+        shares: ``(n_trials, 11)`` share of each category from -5 to 5.
+        weights: ``(n_trials,)`` number of responses.
 
     Returns:
-        A row for each strength of old items and each criterion: ``strength``, ``category`` (the lowest that counts),
-        ``false_alarms`` and ``hits``.
+        For each strength of old items, ``x`` are false alarms and ``y`` hits, from the strictest criterion on.
     """
-    rows = []
-    for strength, counts in _counts(trials).items():
-        above = np.cumsum(counts.sum(axis=0)[:, ::-1], axis=1)[:, ::-1]
-        used = np.flatnonzero(counts.sum(axis=(0, 1)))[1:]
-        for place in used[::-1]:
-            new, old = above[:, place] / above[:, 0]
-            rows.append((strength, int(place) - MOST, new, old))
-    return pd.DataFrame(rows, columns=["strength", "category", "false_alarms", "hits"])
+    old, strength = np.asarray(stimuli["old"]), np.asarray(stimuli["strength"])
+    places = np.flatnonzero(np.asarray(stimuli["available"]).any(axis=0))[:0:-1]
+
+    def above(of: Array) -> Array:
+        """``(n_criteria,)`` share of responses at or above each category."""
+        of = of & (weights > 0)
+        total = weights[of].sum()
+        mean = weights[of] @ shares[of] / total if total else np.full(shares.shape[1], np.nan)
+        return np.asarray(np.cumsum(mean[::-1])[::-1][places])
+
+    new = above((old == 0) & (np.asarray(stimuli["lure"]) == 0))
+    own = np.unique(strength[old == 1]).tolist()
+    names = {item: f"strength {item:g}" if len(own) > 1 else "old items" for item in own}
+    lines = {names[item]: (new, above((old == 1) & (strength == item))) for item in own}
+    return DomainCurve("Receiver operating characteristic", "false alarms", "hits", lines, True)
 
 
 def detection_measures(trials: Trials) -> pd.DataFrame:

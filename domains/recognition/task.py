@@ -15,8 +15,8 @@ the criterion between "new" and "old" (from half-way between new items and the s
 the others from it, which is the same for each category, a power of the category, or log odds; those among "old" may be
 wider by a factor. On the participants' page the task is detection: whether a cloud has more orange dots than blue ones.
 A cloud of one strength looks the same each time. Lists that participants study cannot be shown. There are no published
-responses here; `studies/recognition.toml` has simulated participants, and `measures.py` gives d', c, the area under the
-ROC and its points for a notebook.
+responses here; `studies/recognition.toml` has simulated participants. A report draws the receiver operating
+characteristic (ROC), and `measures.py` gives d', c and the area under the ROC for a notebook.
 
 References:
     Green & Swets (1966), Signal detection theory and psychophysics;
@@ -38,6 +38,7 @@ from lakatos.domains.kit.dots import dots
 from lakatos.domains.kit.settings import check_limits, refuse_unknown
 from lakatos.experiments.adoption.layouts import StimulusLayout
 from lakatos.experiments.answer_scale import levels
+from lakatos.experiments.curve import DomainCurve
 from lakatos.experiments.errors import EmptyDesignSpaceError, StimuliError
 from lakatos.experiments.task import OneShot, Stimuli
 from lakatos.experiments.variation import TrialVariation, varied
@@ -145,6 +146,12 @@ class RecognitionDomain(OneShot):
     options: tuple[str, ...] = SCALE.labels
     keeps_places = True
     measured = ("strength",)
+
+    def curves(self, stimuli: Stimuli, shares: Array, weights: Array) -> Sequence[DomainCurve]:
+        """See `experiments.curve.HasCurves`: the receiver operating characteristic."""
+        from lakatos.domains.recognition.measures import roc_curve
+
+        return (roc_curve(stimuli, shares, weights),)
 
     def layout(self) -> StimulusLayout:
         """Return how trials are written as columns of a file."""

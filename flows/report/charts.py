@@ -11,6 +11,7 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
+from lakatos.experiments.curve import DomainCurve
 from lakatos.experiments.interval import interval_of_squares
 from lakatos.flows.report.svg import (
     SHAPES,
@@ -411,6 +412,42 @@ def scatter(shares: PredictedShares, option: str, width: int, unit: str = "trial
         canvas.note(
             predicted=predicted, observed=observed, low=low, high=high, predicted_before=first
         )
+    return canvas.drawing()
+
+
+def domain_curve(
+    lines: Mapping[str, tuple[Array, Array]], curve: DomainCurve, tag: str, width: int
+) -> Drawing:
+    """Observed points with intervals, and predictions as lines; see `lakatos.flows.report.curves.curve_lines`."""
+    if curve.is_square:
+        canvas, x, y = _square(curve.title, width, (-0.02, 1.02), (curve.x, curve.y))
+    else:
+        left, right, top, bottom = 56, width - 12, 12, 250
+        canvas = SvgCanvas(curve.title, width, bottom + 44)
+        both = np.concatenate([own for pair in lines.values() for own in (pair[0][:, :2], pair[1])])
+        ends = [value for observed, _ in lines.values() for value in observed[:, 2:].ravel()]
+        x = ChartScale(*spread(both[:, 0]), left, right)
+        y = ChartScale(*spread([*both[:, 1], *ends]), bottom, top)
+        across(canvas, x, top, bottom, curve.x, 5)
+        upwards(canvas, y, left, right, curve.y, 5)
+    for place, (name, (observed, predicted)) in enumerate(lines.items()):
+        css = series_class(place)
+        known = predicted[np.isfinite(predicted).all(axis=1)]
+        if len(known):
+            canvas.path([(x(a), y(b)) for a, b in known], f"line {css}")
+        for (mean_x, mean_y, low, high), (at, value) in zip(observed, predicted, strict=True):
+            canvas.note(
+                series=name, **{f"observed {curve.x}": mean_x, f"observed {curve.y}": mean_y},
+                low=low, high=high, **{f"predicted {curve.x}": at, f"predicted {curve.y}": value},
+            )  # fmt: skip
+            if not np.isfinite(mean_y):
+                continue
+            if np.isfinite(low):
+                canvas.line(x(mean_x), y.inside(low), x(mean_x), y.inside(high), f"whisker {css}")
+            words = f"{name}: {curve.x} {mean_x:.3g}, {curve.y} {mean_y:.3g}, predicted by {tag} {value:.3g}"
+            canvas.mark(x(mean_x), y(mean_y), series_shape(place), css, words)
+        if len(lines) > 1:
+            canvas.text(x.end - 4, y.start - 10 - 15 * place, name, f"small {css}", "end")
     return canvas.drawing()
 
 

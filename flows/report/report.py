@@ -32,6 +32,7 @@ from lakatos.flows.report.course import (
     pairs_in_words,
     stop_in_words,
 )
+from lakatos.flows.report.curves import domain_curves
 from lakatos.flows.report.experiment_facts import FIRST_PICTURES, data_facts, experiment_facts
 from lakatos.flows.report.family_tree import family_tree
 from lakatos.flows.report.figures import score_history, theory_map
@@ -148,6 +149,7 @@ def render(
         "mapped": state.campaign.map.record if state.campaign.map else None,
         "ceiling": mean_ceiling(reading, list(state.experiments.collected)),
         "by_experiment": leader_by_experiment(reading),
+        "domain_curves": domain_curves(reading),
         "learning_curve": learning_curve(reading),
         "random_trials": on_random_trials(reading),
         "fits": absolute_fits(reading),

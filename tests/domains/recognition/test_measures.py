@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
-from lakatos.domains.recognition.measures import detection_measures, measures_of, roc_points
+from lakatos.domains.recognition.measures import detection_measures, measures_of, roc_curve
 from lakatos.domains.recognition.task import recognition_trials
 from lakatos.experiments.task import Trials
 
@@ -54,9 +54,23 @@ def answers():
     )
 
 
-def test_each_strength_has_its_points_and_measures():
-    points = roc_points(answers())
-    assert points.to_numpy().tolist() == [[0.5, 1, 0.25, 0.5], [1.0, 1, 0.25, 0.75]]
+def test_each_strength_has_its_points():
+    trials = answers()
+    curve = roc_curve(trials.stimuli, trials.proportions, trials.totals.sum(axis=1))
+    points = {name: (x.tolist(), y.tolist()) for name, (x, y) in curve.lines.items()}
+    assert points == {"strength 0.5": ([0.25], [0.5]), "strength 1": ([0.25], [0.75])}
+
+
+def test_points_begin_at_the_strictest_criterion_and_trials_without_responses_do_not_count():
+    stimuli = recognition_trials([0, 1, 1], categories=4)
+    shares = np.zeros((3, 11))
+    shares[:, [3, 4, 6, 7]] = [[0.4, 0.3, 0.2, 0.1], [0.1, 0.2, 0.3, 0.4], [np.nan] * 4]
+    ((x, y),) = roc_curve(stimuli, shares, np.array([2, 5, 0])).lines.values()
+    assert x == pytest.approx([0.1, 0.3, 0.6])
+    assert y == pytest.approx([0.4, 0.7, 0.9])
+
+
+def test_each_strength_has_its_measures():
     table = detection_measures(answers())
     assert table["n_participants"].tolist() == [2] * 6
     strong = table[(table["strength"] == 1.0) & (table["measure"] == "area")].iloc[0]
