@@ -434,7 +434,7 @@ PATIENCE = (
             )
         },
         wording=Wording(
-            clause="lower both bounds as a self-imposed deadline approaches (about {deadline} s)",
+            clause="need less evidence as a deadline approaches (about {deadline} s)",
             label="deadline",
         ),
         source=f"{HAWKINS} (a Weibull distribution of shape 3)",

@@ -221,7 +221,7 @@ SCATTER = (
     Mechanism(
         slot="scatter",
         name="growing with noise",
-        clause="respond more variably, the more the points themselves scatter around a line",
+        clause="respond more variably, the more the points scatter around the best-fitting straight line",
         code="""
         height_here, slope_here = weighted_line(shown, away, y, xp)
         left = (y - height_here[..., None] - slope_here[..., None] * away) * shown

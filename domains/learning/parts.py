@@ -246,8 +246,8 @@ def likeness_to_choices_before(
     is_tested = frame.groupby(["who", "part"], sort=False)["tested"].transform("any")
     groups = frame.groupby(["who", "cue"], sort=False)
     lags = [groups["chosen"].shift(lag) for lag in range(1, RECENT + n_first)]
-    place = groups["part"].transform(lambda own: (own != own.shift()).cumsum())
-    place = frame.groupby(["who", "cue", place], sort=False).cumcount()
+    run = (frame["part"] != groups["part"].shift()).groupby([frame["who"], frame["cue"]]).cumsum()
+    place = frame.groupby(["who", "cue", run], sort=False).cumcount()
     is_known = groups.cumcount() - place >= RECENT
     likes = []
     for after in range(n_first):

@@ -86,7 +86,7 @@ EXPECTATION = (
         start=f'state["value"] = parameters["first_value"][..., None, None] + {TABLE}',
         parameters={"first_value": _rate(-1.0, 2.0, "value of an option that was never tried")},
         wording=Wording(
-            clause="begin with a value of their own for every option ({first_value}; a reward is 1)",
+            clause="expect a value of {first_value} from every option at first (a reward is 1)",
             label="prior beliefs",
         ),
         repairs=("steps_since_start", "position"),

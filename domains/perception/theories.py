@@ -312,7 +312,7 @@ PATIENCE = (
         'xp.exp(-((t / parameters["deadline"][..., None]) ** 3))',
         "deadline",
         log_uniform(0.2, 20.0, SECONDS, "when a third (1/e) of the bounds' distance is left"),
-        "lower both bounds as a self-imposed deadline approaches (about {deadline} s)",
+        "need less evidence as a deadline approaches (about {deadline} s)",
         "deadline",
         f"{HAWKINS} (a Weibull distribution of shape 3)",
     ),

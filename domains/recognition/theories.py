@@ -251,7 +251,7 @@ CRITERIA = (
                 unit=0.3,
                 log_ratio=True,
                 label="stretched criteria",
-                opposite_label="crowded criteria",
+                opposite_label="compressed criteria",
                 subject=CONFIDENCE,
             ),
         ),

@@ -76,9 +76,9 @@ N_PARTS = 3
 BESIDES = 2
 """Part of a claim about what else moves people."""
 ALSO = re.compile(
-    r"^(are|may|prefer|(dis)?like|tend|avoid|favour|(over|under)weight|give(?= (more|less)))\b"
+    r"^(are|prefer|(dis)?like|tend|avoid|favour|(over|under)weight|give(?= (more|less)))\b"
 )
-AFTER = re.compile(r"(are|may)\b")
+AFTER = re.compile(r"are\b")
 """First word of a tendency, before or behind which "also" stands where other clauses came before."""
 MOST_JOINED = 3
 """Clauses of one sentence."""
@@ -88,13 +88,6 @@ MIDDLE = "middle 80% of people"
 """The people between the ends of a range."""
 INTERVAL = "95% interval "
 """Words in the brackets behind the first value that has an interval."""
-UNSURE = "may"
-"""Word before a side that the data do not show to be that of the median person."""
-TENDENCY = re.compile(
-    r"\btend to (?=(avoid|choose|leave|repeat|respond|stay|switch|take|withhold)\b)"
-)
-"""Words that "may" replaces."""
-INFINITIVES = {"are": "be", "is": "be", "has": "have"}
 DIFFER = "people differ: "
 """Words before shares of people on two sides if either may have more of them."""
 UNKNOWN_SIDE = "the data do not show whether"
@@ -117,7 +110,7 @@ MIXTURE = re.compile(
 )
 """Pattern of a clause about another rule that people follow on a share of trials."""
 ASIDE = re.compile(r"\s*\([^()]*\{[^()]*\)")
-COMPLEX = re.compile(rf"^{UNSURE} |[,;:]| (and|or|if|where|when|once|until) ")
+COMPLEX = re.compile(r"[,;:]| (and|or|if|where|when|once|until) ")
 """Pattern of a clause that makes a sentence of its own."""
 PREDICATE = re.compile(
     r"(?!.* if )(?P<verb>(\w+ly )?((dis)?like|avoid|(over|under)weight"
@@ -515,7 +508,10 @@ def _sentences(clauses: Sequence[StatedClause], *, is_weak: bool = False) -> lis
             sentence = f"{start}{f'{named} {text}'.lstrip()}."
             sentences.append(f"{sentence[0].upper()}{sentence[1:]}")
             start, last = "", whose
-    return [*sentences, *(f"{text[0].upper()}{text[1:]}." for text in unknown)]
+    for place, text in enumerate(unknown):
+        sentence = text.replace(UNKNOWN_SIDE, "Nor do they show whether") if place else text
+        sentences.append(f"{sentence[0].upper()}{sentence[1:]}.")
+    return sentences
 
 
 def _in_parts(clauses: Sequence[StatedClause]) -> list[tuple[str, Sequence[StatedClause]]]:
@@ -540,7 +536,9 @@ def _predicates(clauses: Sequence[StatedClause]) -> Iterator[tuple[str, str]]:
         is_further = number == BESIDES and before != [] and not before[-1].startswith("do not")
         for (subject, _), same in groupby(own, lambda item: (_subject(item), _is_lapse(item))):
             texts = [item.text for item in same]
-            for text in _joined(texts) if subject else texts:
+            for text in (
+                _joined(texts, MOST_JOINED if number != BESIDES else 1) if subject else texts
+            ):
                 if is_further and subject == "people":
                     text = ALSO.sub(r"\1 also" if AFTER.match(text) else r"also \1", text)
                 yield subject, text
@@ -574,8 +572,8 @@ def _subject(clause: StatedClause) -> str:
     return "" if clause.of_some else clause.wording.subject or "people"
 
 
-def _joined(clauses: Sequence[str]) -> list[str]:
-    """Clauses about the same people as few predicates; a complex one stands alone."""
+def _joined(clauses: Sequence[str], most: int = MOST_JOINED) -> list[str]:
+    """Clauses about the same people as few predicates, of at most so many clauses; a complex one stands alone."""
     groups: list[list[str]] = []
     last = None
     for text in _merged(clauses):
@@ -588,7 +586,7 @@ def _joined(clauses: Sequence[str]) -> list[str]:
             groups[-1][-1] += f", {text}"
         else:
             text = re.sub(r"^(but|and) (then )?", "", text)
-            fits = groups and len(groups[-1]) < MOST_JOINED
+            fits = groups and len(groups[-1]) < most
             if fits and not any(COMPLEX.search(part) for part in (*groups[-1], text)):
                 groups[-1].append(text)
             else:
@@ -763,12 +761,10 @@ def _tell_settled(
         side = _side(clause, direction)
         if is_strong:
             side = _with_estimate(side, clause, prior, direction)
-        text = _filled(side, strength, priors, pooled=pooled, wide=is_unsure)
+        text = _filled(side, strength, priors, pooled=pooled)
     limit = at_limit(prior)
-    if is_unsure and not pooled and _has_both_sides(clause, prior, direction):
-        text, mixed = _open_both_ways(clause, priors), True
-    elif is_unsure:
-        text = _unsure(text, is_singular=bool(clause.subject))
+    if is_unsure:
+        text, mixed = _open_both_ways(clause, priors, direction, pooled=pooled), True
     elif is_strong and not mixed and not pooled and _has_both_sides(clause, prior, direction):
         mixed = True
         text = f"for {MOSTLY}, {clause.subject} {text}" if clause.subject else f"{MOSTLY} {text}"
@@ -783,18 +779,6 @@ def _tell_settled(
         is_unsure=is_unsure,
         is_even=even,
     )
-
-
-def _unsure(text: str, *, is_singular: bool) -> str:
-    """A clause as something that may be so."""
-    words = TENDENCY.sub("", text, count=1).split(" ")
-    place = 1 if words[0].endswith("ly") else 0
-    verb = words[place]
-    if verb in INFINITIVES:
-        words[place] = INFINITIVES[verb]
-    elif is_singular:
-        words[place] = f"{verb[:-3]}y" if verb.endswith("ies") else verb.removesuffix("s")
-    return f"{UNSURE} {' '.join(words)}"
 
 
 def _is_unsure(clause: Wording, prior: Prior, *, pooled: bool) -> bool:
@@ -965,13 +949,20 @@ def _mixed(
     return f"{lead}{who} {first}, and {rest} {second}", is_even
 
 
-def _open_both_ways(clause: Wording, priors: Mapping[str, Prior]) -> str:
-    """That the data do not show on which side of a clause people are; a sentence of its own."""
-    second = clause.opposite_short or _contrast(
-        clause.clause, ASIDE.sub("", clause.opposite_clause)
-    )
-    first, second = (_filled(ASIDE.sub("", text), "", priors) for text in (clause.clause, second))
-    return f"{UNKNOWN_SIDE} {clause.subject or 'people'} {first} or {second}"
+def _open_both_ways(
+    clause: Wording, priors: Mapping[str, Prior], direction: int = 1, *, pooled: bool = False
+) -> str:
+    """State that the data do not show on which side of a clause people are, with the parameter that decides it."""
+    one, other = clause.clause, clause.opposite_clause
+    short = clause.opposite_short
+    if direction < 0:
+        one, other, short = other, one, clause.clause_short
+    second = short or _contrast(one, ASIDE.sub("", other))
+    first, second = (_filled(ASIDE.sub("", text), "", priors) for text in (one, second))
+    estimates = ASIDE.findall(_with_estimate(one, clause, priors[clause.parameter], direction))
+    own = [text for text in estimates if f"{{{clause.parameter}" in text]
+    estimate = _filled(own[0], "", priors, pooled=pooled, wide=True) if own else ""
+    return f"{UNKNOWN_SIDE} {clause.subject or 'people'} {first} or {second}{estimate}"
 
 
 def _share_of_people(

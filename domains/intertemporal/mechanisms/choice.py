@@ -643,7 +643,7 @@ CHOICE = (
     Mechanism(
         slot="choice",
         name="indifference zone",
-        clause="are indifferent below a threshold of evidence and choose the better option more often above it",
+        clause="guess if the options are about equally attractive, and otherwise mostly choose the more attractive one",
         code="""
         beyond = xp.sign(evidence) * xp.maximum(xp.abs(evidence) - parameters["indifference"], 0.0)
         p = 1 / (1 + xp.exp(-xp.clip(beyond, -500.0, 500.0)))
@@ -659,7 +659,7 @@ CHOICE = (
         name="contrarian",
         code="p = 1 / (1 + xp.exp(xp.clip(evidence, -500.0, 500.0)))",
         wording=Wording(
-            clause="choose against the evidence, more often the stronger it is",
+            clause="choose the less attractive option, the more often the larger the difference",
             overrides=True,
         ),
         repairs=("amount_difference", "dominance"),

@@ -147,8 +147,8 @@ state["held"] = held + picked * (reward[..., None, None] - held) * paid[..., Non
         "decay": uniform(0.0, 1.0, "share", "share of a memory that is lost in a step"),
     },
     wording=Wording(
-        clause="keep the last outcome of each option in working memory for up to about {capacity} cues, lose "
-        "[{decay%}|a part] of it in each step, and follow it on {reliance%} of trials with no more cues than that",
+        clause="follow working memory for the last outcome of each option on {reliance%} of trials with up to about "
+        "{capacity} cues, and less often with more, and lose [{decay%}|a part] of this memory in each step",
         parameter="reliance",
         unit=0.2,
         label="working memory",

@@ -69,7 +69,8 @@ INTEGRATION = (
     ),
     _integration(
         name="two_reasons",
-        clause="go through the cues from the most valid until two favour the same product, else decide by the first",
+        clause="go through the cues from the most valid until two favour the same product, and "
+        "otherwise decide by the first that favours one",
         replaces=POSITIVE,
         code="sides = xp.sign(in_order(difference * xp.sign(weight), rank, xp))\n"
         "steps_since = ((sides > 0).cumsum(axis=-1) > 1).sum(axis=-1)\n"

@@ -105,7 +105,7 @@ CHOICE = (
     Mechanism(
         slot="choice",
         name="normal noise",
-        clause="choose the gamble that looks better after noise has been added to the evidence",
+        clause="choose the gamble that looks better in a noisy comparison",
         code="""
         strength = xp.clip(0.5876 * evidence, -12.0, 12.0)
         p_b = 0.5 * (1 + xp.tanh(0.7978846 * (strength + 0.044715 * strength**3)))
@@ -209,7 +209,7 @@ MIXTURE = (
             )
         },
         wording=Wording(
-            clause="do the opposite of what they prefer {share_opposite~}",
+            clause="choose the gamble that they prefer less {share_opposite~}",
             parameter="share_opposite",
             unit=0.1,
             label="a mixture",

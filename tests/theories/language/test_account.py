@@ -10,8 +10,6 @@ from lakatos.domains import FAMILIES
 from lakatos.theories.errors import TheorySourceError
 from lakatos.theories.language.account import (
     Wording,
-    _joined,
-    _unsure,
     account_of,
     declared_title,
     general_clause,
@@ -60,7 +58,9 @@ def test_where_people_differ_in_sign_their_share_is_told_but_not_where_they_cann
     assert tell_clause(PULL, priors).text == (
         "most people (67%, 95% interval 50% to 82%) like it, and others dislike it"
     )
-    assert tell_clause(PULL, priors, pooled=True).text == "may like it"
+    assert tell_clause(PULL, priors, pooled=True).text == (
+        "the data do not show whether people like it or dislike it"
+    )
 
 
 def test_people_are_divided_only_where_their_answers_show_that_they_differ():
@@ -69,7 +69,7 @@ def test_people_are_divided_only_where_their_answers_show_that_they_differ():
 
     assert told(0.15).startswith("most people (67%, 95% interval 50% to 82%) like it")
     assert told(0.05).startswith("most people (67%, 95% interval 62% to 73%) like it")
-    assert told(0.6) == "may like it"
+    assert told(0.6) == "the data do not show whether people like it or dislike it"
     kind = Wording("{who} count", parameter="type")
     doubtful = Prior("normal", -4, 4, -0.45, 1.0, doubt=0.6)
     assert tell_clause(kind, {"type": doubtful}).text == "some people count"
@@ -234,6 +234,22 @@ def test_sides_that_are_not_established_end_the_claim():
     unknown = Wording("like it", opposite_clause="dislike it", parameter="pull", unit=0.5)
     claim = account_of("X", [unknown, Wording("add")], {"pull": learned(0.1, 1.0, doubt=0.9)}).claim
     assert claim == "People add. The data do not show whether people like it or dislike it."
+
+
+def test_of_several_open_sides_each_has_its_sentence():
+    other = Wording("seek it", opposite_clause="avoid it", parameter="push", unit=0.5)
+    priors = {name: learned(0.1, 1.0, doubt=0.9) for name in ("pull", "push")}
+    assert account_of("X", [PULL, other], priors).claim == (
+        "The data do not show whether people like it or dislike it. "
+        "Nor do they show whether people seek it or avoid it."
+    )
+
+
+def test_effects_beside_the_main_rule_have_a_sentence_each():
+    clauses = [
+        Wording(text, sentence=n) for text, n in [("add", 1), ("sum", 1), ("tire", 2), ("err", 2)]
+    ]
+    assert account_of("X", clauses, {}).claim == "People add and sum. They tire. They err."
 
 
 def test_how_often_something_is_done_is_stated_as_a_share_of_trials_and_rarely_is_a_detail():
@@ -852,13 +868,11 @@ def test_no_comma_is_left_where_instead_is_removed():
     )
 
 
-def test_what_is_possible_stands_in_a_sentence_of_its_own():
+def test_a_side_that_the_data_do_not_show_is_left_open_in_a_sentence_of_its_own():
     priors = {"pull": learned(0.45, 1.0, doubt=0.6)}
     assert account_of("Adding", [Wording("add"), Wording("sum"), PULL], priors).claim == (
-        "People add and sum. They may like it."
+        "People add and sum. The data do not show whether people like it or dislike it."
     )
-    assert account_of("Liking", [PULL], priors).claim == "People may like it."
-    assert _joined(["may like it", "add"]) == ["may like it", "add"]
 
 
 def test_all_numbers_of_parentheses_with_a_range_are_ranges() -> None:
@@ -981,7 +995,8 @@ def test_a_direction_whose_interval_includes_the_neutral_value_is_called_uncerta
         return account_of("Discounting, contracted time", [time], {"power": prior}).claim
 
     assert told(0.1) == (
-        "People may weight each further day more than the one before (exponent 1.1 [95% interval 0.96 to 1.3])."
+        "The data do not show whether people weight each further day more than the one before or less "
+        "(exponent 1.1 [95% interval 0.96 to 1.3])."
     )
     # However few people are known, a side that may not be theirs has its interval.
     few = Prior("log_normal", 0.2, 5.0, 0.1, 0.1, unit="exponent", doubt=0.9)
@@ -1094,26 +1109,7 @@ def test_of_two_values_in_parentheses_a_range_is_not_followed_by_a_second_for():
     )
 
 
-@pytest.mark.parametrize(
-    ("text", "is_singular", "unsure"),
-    [
-        ("are drawn to it", False, "may be drawn to it"),
-        ("tend to it", False, "may tend to it"),
-        ("tend to repeat it", False, "may repeat it"),
-        ("slightly are drawn to it", False, "may slightly be drawn to it"),
-        ("is conservative", True, "may be conservative"),
-        ("rises with strength", True, "may rise with strength"),
-        ("varies", True, "may vary"),
-    ],
-)
-def test_a_side_that_the_data_do_not_show_is_one_that_may_be_so(
-    text: str, is_singular: bool, unsure: str
-) -> None:
-    assert _unsure(text, is_singular=is_singular) == unsure
-
-
-def test_an_open_side_whose_values_lie_on_both_sides_is_not_stated() -> None:
-    """A side beside a range that contains its opposite would contradict itself."""
+def test_a_side_that_is_open_is_stated_with_the_range_of_its_parameter() -> None:
     curve = Wording(
         "underweight it (exponent {power})",
         parameter="power",
@@ -1124,11 +1120,14 @@ def test_an_open_side_whose_values_lie_on_both_sides_is_not_stated() -> None:
     )
     prior = Prior("log_normal", 0.4, 5.0, math.log(0.4), 0.7, doubt=0.8)
     assert tell_clause(curve, {"power": prior}).text == (
-        "the data do not show whether people underweight it or overweight it"
+        "the data do not show whether people overweight it or underweight it (exponent 0.44 to 1.3 for the middle "
+        "80% of people)"
     )
 
 
 def test_a_clause_whose_side_the_data_do_not_show_gives_no_name() -> None:
     found = account_of("Sum", [Wording("count"), PULL], {"pull": learned(0.45, 1.0, doubt=0.6)})
-    assert found.claim == "People count. They may like it."
+    assert found.claim == (
+        "People count. The data do not show whether people like it or dislike it."
+    )
     assert found.name == "Sum"

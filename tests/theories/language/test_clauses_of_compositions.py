@@ -98,7 +98,7 @@ def test_numbers_near_two_amounts_are_amounts_between_them_also_where_one_is_a_p
         choice="logistic",
     )
     assert told.startswith(
-        "People give amounts between a part of what the others gave on average and what they gave themselves"
+        "People give amounts between a part of what the others gave on average and what they gave in the previous round"
     )
 
 
