@@ -23,6 +23,7 @@ from lakatos.theories.discovery.induction.outcome_terms import (
 )
 from lakatos.theories.discovery.induction.outcomes import (
     RIDGE,
+    OutcomeRule,
     OutcomeSearch,
     OutcomeSum,
     title_of,
@@ -195,16 +196,15 @@ def test_each_term_and_gate_runs_in_a_theory_as_the_search_counted_it(name: str)
     free = stimuli.arrays.get("available", np.ones(counts.shape)) > 0
     language = language_of(domain, stimuli, counts * free)
     search = OutcomeSearch(language, counts * free)
-    language = language.grown(partial(search.promise, search._fit(())))
+    language = language.grown(partial(search.promise, search.fit(())))
     search = OutcomeSearch(language, counts * free)
     terms = [(term, term % (len(language.gates.items) + 1) - 1) for term in range(len(search.x))]
     terms += [(gate % len(search.x), gate) for gate in range(len(language.gates.items))]
     parameters = {"lapse": np.full((1, 1), LAPSE), "sensitivity": np.ones((1, 1))}
     for term in terms:
         one = OutcomeSum((term,), np.array([0.7]), np.array([0.1]), LAPSE, 0.0, 0.0)
-        source, _ = write_outcomes(
-            one, language, ParameterSpread(0.0, 0.1), masked="available" in stimuli.arrays
-        )
+        rule = OutcomeRule((one,), np.ones(1), LAPSE, ParameterSpread(0.0, 0.1))
+        source, _ = write_outcomes(rule, language, masked="available" in stimuli.arrays)
         weights = parameters | {"weight_1": np.full((1, 1), 0.7)}
         found = load(source).choose(weights, NamedArrays(stimuli.arrays), np)
         np.testing.assert_allclose(found[0], search.predict(one), atol=1e-5, err_msg=source)
@@ -215,7 +215,7 @@ def test_weights_and_lapses_are_those_of_greatest_likelihood() -> None:
     counts = respond(ideal_size(dict(stimuli.arrays)), 12)
     search = OutcomeSearch(language_of(FLATS, stimuli, counts), counts)
     terms = ((0, -1), (1, -1), (2, 4))
-    fitted = search._fit(terms)
+    fitted = search.fit(terms)
     columns, n_terms = search._columns(terms), len(terms)
 
     def loss(theta: Array) -> float:
@@ -235,9 +235,9 @@ def test_the_term_that_is_screened_first_is_the_one_that_a_fit_of_each_finds_bes
     stimuli = FLATS.space({}).take(range(80))
     counts = respond(worst_side(dict(stimuli.arrays)), 12)
     search = OutcomeSearch(language_of(FLATS, stimuli, counts), counts)
-    fits = [search._fit(((term, -1),)) for term in range(len(search.x))]
-    best_term = max(fits, key=search._worth).terms[0]
-    assert best_term in search._screen(search._fit(()), has_gates=True)
+    fits = [search.fit(((term, -1),)) for term in range(len(search.x))]
+    best_term = max(fits, key=search.worth).terms[0]
+    assert best_term in search._screen(search.fit(()), has_gates=True)
     assert (
         search.language.terms.items[best_term[0]].words
         == "take an option whose poorest attribute is better"
@@ -257,7 +257,7 @@ def test_a_longer_sum_is_kept_only_if_each_further_term_pays() -> None:
     counts = respond(ideal_size(dict(stimuli.arrays)), 15)
     search = OutcomeSearch(language_of(FLATS, stimuli, counts), counts)
     path = search.path(6)
-    worth = [search._worth(path[size]) for size in sorted(path)]
+    worth = [search.worth(path[size]) for size in sorted(path)]
     assert len(worth) > 1
     assert all(later > earlier for earlier, later in pairwise(worth))
 
