@@ -178,7 +178,7 @@ class OutcomeSearch:
         return found
 
     def path(
-        self, most: int, leader: Terms = (), *, is_given: bool = False
+        self, most: int, leader: Terms = (), *, is_given: bool = False, has_plain: bool = False
     ) -> dict[int, OutcomeSum]:
         """The best sum of each number of terms.
 
@@ -195,7 +195,7 @@ class OutcomeSearch:
                 found[item.n_terms] = item
 
         starts = [] if is_given else [(self.fit(()), False), (self.fit(()), True)]
-        if 1 < len(plain) <= most and not is_given:
+        if 1 < len(plain) <= most and (has_plain or not is_given):
             together = self.fit(tuple((k, -1) for k in plain))
             starts.append((self._without_idle(together, whole=True), True))
         if not is_given and (divided := self._divided()):
@@ -755,7 +755,8 @@ def _divided_search(
                 used = [language.terms.items[term] for term, _ in leader]
                 language = language.grown(partial(divided.promise, divided.fit(())), used)
                 search = OutcomeSearch(language, of.counts)
-            paths.append(search.with_counts(counts).path(MOST_OF_KIND, leader, is_given=True))
+            own_search = search.with_counts(counts)
+            paths.append(own_search.path(MOST_OF_KIND, leader, is_given=True, has_plain=True))
         kinds = tuple(max(path.values(), key=search.worth) for path in paths)
         leaders = tuple(item.terms for item in kinds)
         first = _belonging(search, kinds, first, of)
