@@ -569,11 +569,29 @@ def test_a_sum_also_begins_with_one_rule_where_a_gate_is_open_and_another_one_el
     search, _ = search_of(two_kinds(cheap_if_far_apart, cheap_if_far_apart, 0.4))
     found = {
         search.language.gates.items[gate].words: search.language.terms.items[term].words
-        for term, gate in search._divided()
+        for term, gate in search._divided(search.fit(()))
     }
     assert found == {
         "the options differ by at least 300 in rent": "take the option with the lowest rent",
         "the options differ by at most 200 in rent": "take the option with the highest size",
+    }
+
+
+def test_a_sum_also_begins_with_another_sum_where_a_gate_is_open() -> None:
+    def roomy_and_cheap_if_far_apart(flats: dict[str, Array]) -> Array:
+        far = np.ptp(flats["rent"], axis=1, keepdims=True) > 250
+        both = softmax(0.15 * flats["size"] - 0.015 * flats["rent"] + 1.5 * flats["light"])
+        return np.where(far, both, cheapest(flats))
+
+    search, _ = search_of(two_kinds(roomy_and_cheap_if_far_apart, roomy_and_cheap_if_far_apart, 0))
+    now = plain_sum(search)
+    by_gate: dict[str, list[str]] = {}
+    for term, gate in search._divided(now):
+        words = search.language.terms.items[term].words
+        by_gate.setdefault(search.language.gates.items[gate].words, []).append(words)
+    assert by_gate == {
+        "the options differ by at least 300 in rent": words_of(search, now.terms),
+        "the options differ by at most 200 in rent": ["take the option with the lowest rent"],
     }
 
 

@@ -180,11 +180,12 @@ class OutcomeSearch:
     def path(
         self, most: int, leader: Terms = (), *, is_given: bool = False, has_plain: bool = False
     ) -> dict[int, OutcomeSum]:
-        """The best sum of each number of terms.
+        """The best sum of each number of terms, if it is better than all smaller ones.
 
         Terms enter one at a time, as long as another one pays: from nothing, with and without gates, from what is left
-        of the plain attributes together, each of which may say little alone, from one rule where a gate is open and
-        another one where it is closed, and from the terms of a ``leader``; from these alone if the leader ``is_given``.
+        of the plain attributes together, each of which may say little alone, from the terms of a ``leader``, and from
+        the best sum or rule where a gate is open and another rule where it is closed; if the leader ``is_given``, from
+        these alone, and from the plain attributes if it ``has_plain``.
         """
         plain = [k for k, item in enumerate(self.language.terms.items) if item.price == 0]
         found: dict[int, OutcomeSum] = {}
@@ -198,11 +199,10 @@ class OutcomeSearch:
         if 1 < len(plain) <= most and (has_plain or not is_given):
             together = self.fit(tuple((k, -1) for k in plain))
             starts.append((self._without_idle(together, whole=True), True))
-        if not is_given and (divided := self._divided()):
-            starts.append((self.fit(divided), True))
         if is_given or 0 < len(leader) <= most:
             starts.append((self.fit(tuple(leader)), True))
-        for now, has_gates in starts:
+
+        def extend(now: OutcomeSum, *, has_gates: bool) -> None:
             keep(now)
             while now.n_terms < most:
                 larger = self._larger(now, has_gates=has_gates)
@@ -213,6 +213,19 @@ class OutcomeSearch:
                     break
                 now = larger
                 keep(now)
+
+        for start, has_gates in starts:
+            extend(start, has_gates=has_gates)
+        if not is_given:
+            divided = self._divided(max(found.values(), key=self.worth, default=self.fit(())))
+            if 0 < len(divided) <= most:
+                extend(self.fit(divided), has_gates=True)
+        best = -np.inf
+        for size in sorted(found):
+            if self.worth(found[size]) <= best:
+                del found[size]
+            else:
+                best = self.worth(found[size])
         return found
 
     def single_rules(self) -> Iterator[tuple[NDArray[np.intp], Array]]:
@@ -229,25 +242,39 @@ class OutcomeSearch:
             term = np.repeat(np.arange(start, start + len(x)), len(factors))
             yield term, np.log(np.maximum(_probabilities(evidence, self.free, LAPSE)[1], 1e-12))
 
-    def _divided(self) -> Terms:
-        """The best term where a gate is open, and the best one where it is closed; empty without such gates."""
+    def _divided(self, now: OutcomeSum) -> Terms:
+        """One rule where a gate is open, and another one where it is closed: single terms, or one of them a sum.
+
+        Args:
+            now: The sum, of terms without gates.
+
+        Returns:
+            Nothing where no two gates are each other's opposite.
+        """
         open_ = {row.tobytes(): gate for gate, row in enumerate(self.open)}
         closed = [open_.get((1 - row).tobytes(), -1) for row in self.open]
         pairs = [(one, two) for one, two in enumerate(closed) if 0 <= one < two]
         if not pairs:
             return ()
-        best = np.full(len(self.open), -np.inf)
-        chosen = np.zeros(len(self.open), dtype=np.intp)
+        gates = np.arange(len(self.open))
+        best, chosen = np.full(len(gates), -np.inf), np.full(len(gates), -1)
+        if all(gate < 0 for _, gate in now.terms):
+            by_cell = (self.n * np.log(np.maximum(self.predict(now)[self.used], TINY))).sum(axis=1)
+            best = self.open @ by_cell - now.price - self.parameter * now.n_terms
         for term, log_p in self.single_rules():
             gained = np.einsum("tk,rtk->rt", self.n, log_p) @ self.open.T
-            gained -= self.term_prices[term][:, None]
+            gained -= self.term_prices[term][:, None] + self.parameter
             row = gained.argmax(axis=0)
-            found = gained[row, np.arange(len(best))]
-            chosen = np.where(found > best, term[row], chosen)
-            best = np.maximum(best, found)
-        prices = self.gate_prices
-        one, two = max(pairs, key=lambda pair: sum(best[gate] - prices[gate] for gate in pair))
-        return ((int(chosen[one]), one), (int(chosen[two]), two))
+            chosen = np.where(gained[row, gates] > best, term[row], chosen)
+            best = np.maximum(best, gained[row, gates])
+        best = best - self.gate_prices
+        pair = max(pairs, key=lambda pair: best[pair[0]] + best[pair[1]])
+        if (chosen[list(pair)] < 0).all():
+            return ()
+        rules = [now.terms if chosen[gate] < 0 else ((int(chosen[gate]), -1),) for gate in pair]
+        return tuple(
+            (term, gate) for gate, rule in zip(pair, rules, strict=True) for term, _ in rule
+        )
 
     def predict(self, fitted: OutcomeSum) -> Array:
         """``(n_trials, n_outcomes)`` probabilities on all trials."""
