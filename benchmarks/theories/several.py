@@ -25,10 +25,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtri
 
 from benchmarks.cells import complete
 from benchmarks.provenance import ROOT
 from benchmarks.theories.eighth_blind_rules import EIGHTH_BLIND, EIGHTH_TASKS, EIGHTH_UNSEEN
+from benchmarks.theories.mixed_rules import MIXED_RULES, MIXED_TASKS, ONE_KIND
 from benchmarks.theories.more_rules import MORE_RULES
 from benchmarks.theories.several_rules import RULES, TASKS, SeveralRule
 from lakatos.domains.declared.task import DeclaredDomain
@@ -44,7 +46,7 @@ Array = NDArray[np.float64]
 RESULT = ROOT / "benchmarks" / "raw" / "theories" / "several.json"
 FOUND = 0.004
 N_DRAWS = 64
-ALL_TASKS = TASKS | EIGHTH_TASKS
+ALL_TASKS = TASKS | EIGHTH_TASKS | MIXED_TASKS
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,8 @@ SETS = {
     "second": RuleSet(MORE_RULES),
     "eighth blind": RuleSet(EIGHTH_BLIND, 36, 50, (0.08, 0.15)),
     "eighth unseen": RuleSet(EIGHTH_UNSEEN, 36, 50, (0.08, 0.15)),
+    "two kinds": RuleSet(MIXED_RULES, 40, 50, (0.08, 0.15)),
+    "one kind": RuleSet(ONE_KIND, 40, 50, (0.08, 0.15)),
 }
 N_SEEN, SHARE_SEEN = 150, 0.6
 """Trials that people see: so many, and at most this share of the space."""
@@ -76,9 +80,14 @@ def responses(rule: SeveralRule, stimuli: Stimuli, of: RuleSet, rng: np.random.G
     )
     drawn = rng.random(trial.shape)
     response = np.zeros(trial.shape, dtype=np.int64)
+    is_first = (np.arange(of.n_people) < round(rule.share * of.n_people))[:, None]
+    strictness = np.exp(rule.spread * ndtri((np.arange(of.n_people) + 0.5) / of.n_people))[:, None]
     last = np.zeros((of.n_people, _n_options(stimuli)))
     for step, (rows, chance) in enumerate(zip(trial.T, drawn.T, strict=True)):
-        p = rule.choose({**_rows(stimuli, rows), "last": last})
+        offer = {**_rows(stimuli, rows), "last": last}
+        p = rule.choose(offer)
+        p = np.where(is_first, p, rule.others(offer) if rule.others else p)
+        p = p**strictness / (p**strictness).sum(axis=1, keepdims=True)
         p = (1 - lapse) * p + lapse / p.shape[1]
         response[:, step] = (chance[:, None] > p.cumsum(axis=1)).sum(axis=1)
         last = np.eye(p.shape[1])[response[:, step]]
@@ -125,9 +134,20 @@ def boosted(trials: Trials, new: Trials, *, uses_last: bool) -> Array:
     return found
 
 
-def predicted(theory: Theory, sandbox: Sandbox, new: Trials) -> Array:
-    """``(n_rows, n_options)`` probabilities by the theory's people, each told what came before."""
-    people, source = theory.population(N_DRAWS, lapse=False), theory.program.source
+def predicted(theory: Theory, sandbox: Sandbox, new: Trials) -> list[Array]:
+    """``(n_rows, n_options)`` probabilities by each kind of participants of a theory, who remember what came before."""
+    people = theory.population(N_DRAWS, lapse=False)
+    if "disposition" not in people:
+        return [_predicted_by(people, theory, sandbox, new)] * 2
+    first = people["disposition"] > 0
+    kinds = [{name: values[own] for name, values in people.items()} for own in (first, ~first)]
+    return [_predicted_by(kind, theory, sandbox, new) for kind in kinds]
+
+
+def _predicted_by(
+    people: Mapping[str, Array], theory: Theory, sandbox: Sandbox, new: Trials
+) -> Array:
+    source = theory.program.source
     if not theory.learns:
         (p,) = sandbox.probabilities(source, people, [new.stimuli.arrays], n_options=new.n_options)
         return np.asarray(p.mean(axis=0)[new.trial])
@@ -150,7 +170,7 @@ def added(domain: DeclaredDomain, trials: Trials, stimuli: Stimuli) -> Array:
     assert language is not None
     search = OutcomeSearch(language, counts)
     plain = tuple((k, -1) for k, item in enumerate(language.terms.items) if item.price == 0)
-    fitted = search._fit(plain)
+    fitted = search.fit(plain)
     return (search.predict(fitted) - fitted.lapse / trials.n_options) / (1 - fitted.lapse)
 
 
@@ -180,27 +200,35 @@ def cell(group: str, name: str, seed: int) -> dict[str, Any]:
     seen, unseen = space.take(range(n_seen)), space.take(range(n_seen, len(space)))
     trials = responses(rule, seen, of, rng)
     new = new_responses(rule, unseen, of, rng)
-    truth = rule.choose({**_rows(unseen, new.trial), "last": _last(new)})
+    offer = {**_rows(unseen, new.trial), "last": _last(new)}
+    truths = rule.choose(offer), (rule.others or rule.choose)(offer)
+    shares = rule.share, 1 - rule.share
 
-    def error(p: Array) -> float:
-        return float(((p - truth) ** 2).mean())
+    def error(*p: Array) -> float:
+        """Error of each kind of participants, matched to that of the rule that it resembles more."""
+        ways = (p, p[::-1])
+        return min(
+            sum(w * float(((q - t) ** 2).mean()) for w, q, t in zip(shares, way * (3 - len(way)), truths, strict=True))
+            for way in ways
+        )  # fmt: skip
 
-    guess = np.full(truth.shape, 1 / truth.shape[1])
+    guess = np.full(truths[0].shape, 1 / truths[0].shape[1])
     begun = time.process_time()
     found = induce(domain, [trials], np.random.default_rng(seed))
     seconds = time.process_time() - begun
-    induced, claim, n_terms = error(guess), "", 0
+    induced, claim, n_terms, kind = error(guess), "", 0, ""
     if found:
-        claim, n_terms = found[0].claim, found[0].n_terms
+        claim, n_terms, kind = found[0].claim, found[0].n_terms, found[0].kind
         with Sandbox() as sandbox:
             theory = load_theory(TheoryProgram(found[0].source, "induction"), domain, sandbox)
-            induced = error(predicted(theory, sandbox, new))
+            induced = error(*predicted(theory, sandbox, new))
     return {
         "set": group,
         "rule": name,
         "seed": seed,
         "words": rule.words,
         "claim": claim,
+        "kind": kind,
         "n_terms": n_terms,
         "induced": induced,
         "is_found": float(induced <= FOUND),

@@ -189,6 +189,12 @@ class SeveralRule:
     choose: Callable[[Mapping[str, NDArray[np.float64]]], NDArray[np.float64]]
     uses_last: bool = False
     """Whether ``offer["last"]`` matters: 1 for the option chosen last, and 0 for all options at first."""
+    others: Callable[[Mapping[str, NDArray[np.float64]]], NDArray[np.float64]] | None = None
+    """What participants of a second kind do."""
+    share: float = 1.0
+    """Share of participants of the first kind."""
+    spread: float = 0.0
+    """Spread of the logarithms of participants' sensitivities."""
 
 
 # ------------------------------------------------------------------------------------- helpers

@@ -881,20 +881,17 @@ def test_what_cannot_reach_what_the_search_has_is_left_out_and_the_rest_is_as_be
 @pytest.mark.slow
 def test_no_shared_rule_explains_more_than_each_trials_own_proportion():
     answers = read_answers(DOMAIN, [answer(spared_of_zeros, noise=0.2, n_trials=20)])
-    everything = np.ones(len(answers.counts), dtype=bool)
     pace = InductionPace("steps", (1.0,) * induction.N_STEPS)
     first = sorted(answers.stimuli[0].arrays)[0]
     lean = induction._lean(first, "")
     forms = induction._forms(answers, first, pace, lean, shared=True, past=False)
-    most = rule_fit.most_explained(answers)
+    most = rule_fit.most_explained(answers.responses)
     tried = 0
     for form in forms:
-        counts = rule_fit._counts(answers, form.by_row, everything)
-        explained = rule_fit._explained(form, answers, counts)
-        for model in form.fit(counts).values():
+        for model in form.fit(form.responses).values():
             if len(model.shares) == 1:
                 tried += 1
-                assert explained(model) <= most + 1e-9
+                assert rule_fit.explained(model, form.responses) <= most + 1e-9
     assert tried >= 3
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
@@ -15,6 +15,7 @@ from scipy.optimize import minimize
 from lakatos.domains import DOMAINS
 from lakatos.domains.declared.task import DeclaredDomain
 from lakatos.experiments.task import Domain, Stimuli, Trials
+from lakatos.theories.discovery.induction import outcomes
 from lakatos.theories.discovery.induction.induce import induce
 from lakatos.theories.discovery.induction.outcome_terms import (
     OutcomeLanguage,
@@ -23,11 +24,13 @@ from lakatos.theories.discovery.induction.outcome_terms import (
 )
 from lakatos.theories.discovery.induction.outcomes import (
     RIDGE,
+    OutcomeRule,
     OutcomeSearch,
     OutcomeSum,
     title_of,
     write_outcomes,
 )
+from lakatos.theories.discovery.induction.rule_fit import Responses
 from lakatos.theories.discovery.induction.screening import term_of
 from lakatos.theories.discovery.induction.source import ParameterSpread
 from lakatos.theories.engine.checks.check import load_theory
@@ -195,16 +198,15 @@ def test_each_term_and_gate_runs_in_a_theory_as_the_search_counted_it(name: str)
     free = stimuli.arrays.get("available", np.ones(counts.shape)) > 0
     language = language_of(domain, stimuli, counts * free)
     search = OutcomeSearch(language, counts * free)
-    language = language.grown(partial(search.promise, search._fit(())))
+    language = language.grown(partial(search.promise, search.fit(())))
     search = OutcomeSearch(language, counts * free)
     terms = [(term, term % (len(language.gates.items) + 1) - 1) for term in range(len(search.x))]
     terms += [(gate % len(search.x), gate) for gate in range(len(language.gates.items))]
     parameters = {"lapse": np.full((1, 1), LAPSE), "sensitivity": np.ones((1, 1))}
     for term in terms:
         one = OutcomeSum((term,), np.array([0.7]), np.array([0.1]), LAPSE, 0.0, 0.0)
-        source, _ = write_outcomes(
-            one, language, ParameterSpread(0.0, 0.1), masked="available" in stimuli.arrays
-        )
+        rule = OutcomeRule((one,), np.ones(1), LAPSE, ParameterSpread(0.0, 0.1))
+        source, _ = write_outcomes(rule, language, masked="available" in stimuli.arrays)
         weights = parameters | {"weight_1": np.full((1, 1), 0.7)}
         found = load(source).choose(weights, NamedArrays(stimuli.arrays), np)
         np.testing.assert_allclose(found[0], search.predict(one), atol=1e-5, err_msg=source)
@@ -215,7 +217,7 @@ def test_weights_and_lapses_are_those_of_greatest_likelihood() -> None:
     counts = respond(ideal_size(dict(stimuli.arrays)), 12)
     search = OutcomeSearch(language_of(FLATS, stimuli, counts), counts)
     terms = ((0, -1), (1, -1), (2, 4))
-    fitted = search._fit(terms)
+    fitted = search.fit(terms)
     columns, n_terms = search._columns(terms), len(terms)
 
     def loss(theta: Array) -> float:
@@ -235,9 +237,9 @@ def test_the_term_that_is_screened_first_is_the_one_that_a_fit_of_each_finds_bes
     stimuli = FLATS.space({}).take(range(80))
     counts = respond(worst_side(dict(stimuli.arrays)), 12)
     search = OutcomeSearch(language_of(FLATS, stimuli, counts), counts)
-    fits = [search._fit(((term, -1),)) for term in range(len(search.x))]
-    best_term = max(fits, key=search._worth).terms[0]
-    assert best_term in search._screen(search._fit(()), has_gates=True)
+    fits = [search.fit(((term, -1),)) for term in range(len(search.x))]
+    best_term = max(fits, key=search.worth).terms[0]
+    assert best_term in search._screen(search.fit(()), has_gates=True)
     assert (
         search.language.terms.items[best_term[0]].words
         == "take an option whose poorest attribute is better"
@@ -257,7 +259,7 @@ def test_a_longer_sum_is_kept_only_if_each_further_term_pays() -> None:
     counts = respond(ideal_size(dict(stimuli.arrays)), 15)
     search = OutcomeSearch(language_of(FLATS, stimuli, counts), counts)
     path = search.path(6)
-    worth = [search._worth(path[size]) for size in sorted(path)]
+    worth = [search.worth(path[size]) for size in sorted(path)]
     assert len(worth) > 1
     assert all(later > earlier for earlier, later in pairwise(worth))
 
@@ -429,3 +431,184 @@ def test_a_series_of_screens_is_one_phrase(steps: tuple[str, ...], words: str) -
     language = language_of(FLATS, stimuli, np.ones((len(stimuli), 3)))
     by_words = {step.words: step for step in language.steps}
     assert term_of(tuple(by_words[step] for step in steps)).words == words
+
+
+# -- kinds of participants ---------------------------------------------------------------------------------------------
+
+
+def cheapest(flats: dict[str, Array]) -> Array:
+    return even(best(-flats["rent"], everything(flats["rent"])))
+
+
+def largest(flats: dict[str, Array]) -> Array:
+    return even(best(flats["size"], everything(flats["size"])))
+
+
+def two_kinds(first: Rule, second: Rule, share: float, seed: int = 1) -> Trials:
+    """40 participants, of whom the first ones follow one rule and the others another one."""
+    stimuli, rng = FLATS.space({}).take(range(150)), np.random.default_rng(seed)
+    p = np.stack([(1 - LAPSE) * rule(dict(stimuli.arrays)) + LAPSE / 3 for rule in (first, second)])
+    person = np.repeat(np.arange(40), 50)
+    trial = np.concatenate([rng.choice(150, 50, replace=False) for _ in range(40)])
+    rows = p[(person >= share * 40).astype(int), trial]
+    response = (rng.random(len(trial))[:, None] > rows.cumsum(axis=1)).sum(axis=1)
+    ones = np.ones(len(trial), dtype=np.int64)
+    return Trials("first", stimuli, person, trial, response, ones, 3, n_people=40)
+
+
+def search_of(trials: Trials) -> tuple[OutcomeSearch, Responses]:
+    read = outcomes.read_responses(FLATS, [trials])
+    assert read is not None
+    arrays, responses = read
+    language = read_language(FLATS, arrays, responses.counts, has_places=False)
+    assert language is not None
+    return OutcomeSearch(language, responses.counts), responses
+
+
+def words_of(search: OutcomeSearch, terms: Sequence[tuple[int, int]]) -> list[str]:
+    return [search.language.terms.items[term].words for term, _ in terms]
+
+
+def plain_sum(search: OutcomeSearch) -> OutcomeSum:
+    items = search.language.terms.items
+    return search.fit(tuple((k, -1) for k, item in enumerate(items) if item.price == 0))
+
+
+def test_kinds_are_sought_where_participants_differ_more_than_responses_to_one_rule_would() -> None:
+    search, responses = search_of(two_kinds(cheapest, largest, 0.4))
+    assert search.difference(plain_sum(search), responses) > 3 * outcomes.DIFFERENCE
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_no_kinds_are_sought_where_participants_differ_by_chance_only(seed: int) -> None:
+    search, responses = search_of(two_kinds(ideal_size, ideal_size, 0.4, seed))
+    terms = {item.words: k for k, item in enumerate(search.language.terms.items)}
+    fitted = search.fit(
+        (
+            (terms["take an option with a size near 40"], -1),
+            (terms["take an option with a higher rent"], -1),
+            (terms["take an option with a higher rent, more so at the high end"], -1),
+        )
+    )
+    assert search.difference(fitted, responses) < outcomes.DIFFERENCE
+
+
+def test_kinds_begin_with_the_two_rules_that_participants_follow() -> None:
+    search, responses = search_of(two_kinds(cheapest, largest, 0.4))
+    leaders, first = outcomes._best_start(search, responses)
+    found = {
+        words_of(search, terms)[0]: own
+        for terms, own in zip(leaders, (first, 1 - first), strict=True)
+    }
+    assert set(found) == {
+        "take the option with the lowest rent",
+        "take the option with the highest size",
+    }
+    belongs = found["take the option with the lowest rent"]
+    assert (belongs[:16] > 0.99).all()
+    assert (belongs[16:] < 0.01).all()
+
+
+def test_the_share_of_a_kind_is_the_mean_probability_of_belonging_to_it() -> None:
+    search, responses = search_of(two_kinds(cheapest, largest, 0.3))
+    leaders, first = outcomes._best_start(search, responses)
+    kinds = tuple(
+        search.with_counts(responses.weighed(own).counts).fit(terms)
+        for terms, own in zip(leaders, (first, 1 - first), strict=True)
+    )
+    belongs = outcomes._belonging(search, kinds, np.full(40, 0.5), responses)
+    one, two = (responses.log_likelihoods(search.predict(item)) for item in kinds)
+    np.testing.assert_allclose(belongs, 1 / (1 + np.exp(two - one)), atol=1e-6)
+    shares = np.array([belongs.mean(), 1 - belongs.mean()])
+    assert sorted(shares) == pytest.approx([0.3, 0.7], abs=0.01)
+    rule = outcomes.rule_of(search, kinds, shares, responses)
+    assert rule.price == sum(item.price for item in kinds)
+    assert rule.shares.sum() == pytest.approx(1)
+
+
+def test_one_rule_that_is_followed_more_or_less_strictly_is_one_kind() -> None:
+    def sum_of(*terms: tuple[int, float]) -> OutcomeSum:
+        weights = np.array([weight for _, weight in terms])
+        chosen = tuple((term, -1) for term, _ in terms)
+        return OutcomeSum(chosen, weights, 0 * weights, LAPSE, 0.0, 0.0)
+
+    assert not outcomes.are_different((sum_of((1, 0.5)), sum_of((1, 3.0))))
+    assert not outcomes.are_different((sum_of((1, 0.5)), sum_of((1, 3.0), (2, 0.1))))
+    assert outcomes.are_different((sum_of((1, 0.5)), sum_of((1, -0.5))))
+    assert outcomes.are_different((sum_of((1, 0.5)), sum_of((2, 0.5))))
+
+
+def test_two_kinds_are_written_as_a_claim_about_shares_and_each_follows_its_own_sum() -> None:
+    search, responses = search_of(two_kinds(cheapest, largest, 0.4))
+    leaders, first = outcomes._best_start(search, responses)
+    kinds = tuple(
+        search.with_counts(responses.weighed(own).counts).fit(terms)
+        for terms, own in zip(leaders, (first, 1 - first), strict=True)
+    )
+    shares = np.array([first.mean(), 1 - first.mean()])
+    rule = OutcomeRule(kinds, shares, LAPSE, ParameterSpread(0.0, 0.02))
+    source, claim = write_outcomes(rule, search.language, masked=False)
+    one, two = (words_of(search, item.terms)[0] for item in kinds)
+    share, stimuli = f"{100 * shares[0]:.0f}%", FLATS.space({}).take(range(150))
+    assert claim == f"some people (about {share}) tend to {one}, and the others tend to {two}."
+    priors = dict(program_priors(source))
+    assert priors["weight_1"].get("low") == 0 or priors["weight_1"].get("high") == 0
+    for disposition, own in ((1.0, kinds[0]), (-1.0, kinds[1])):
+        at = {name: np.full((1, 1), center(prior)) for name, prior in priors.items()}
+        at |= {"disposition": np.full((1, 1), disposition), "sensitivity": np.ones((1, 1))}
+        p = load(source).choose(at, NamedArrays(stimuli.arrays), np)[0]
+        wanted = search.predict(replace(own, lapse=LAPSE))
+        np.testing.assert_allclose(p, wanted, atol=2e-3)
+
+
+def test_a_sum_also_begins_with_one_rule_where_a_gate_is_open_and_another_one_elsewhere() -> None:
+    def cheap_if_far_apart(flats: dict[str, Array]) -> Array:
+        far = np.ptp(flats["rent"], axis=1, keepdims=True) > 250
+        return np.where(far, cheapest(flats), largest(flats))
+
+    search, _ = search_of(two_kinds(cheap_if_far_apart, cheap_if_far_apart, 0.4))
+    found = {
+        search.language.gates.items[gate].words: search.language.terms.items[term].words
+        for term, gate in search._divided(search.fit(()))
+    }
+    assert found == {
+        "the options differ by at least 300 in rent": "take the option with the lowest rent",
+        "the options differ by at most 200 in rent": "take the option with the highest size",
+    }
+
+
+def test_a_sum_also_begins_with_another_sum_where_a_gate_is_open() -> None:
+    def roomy_and_cheap_if_far_apart(flats: dict[str, Array]) -> Array:
+        far = np.ptp(flats["rent"], axis=1, keepdims=True) > 250
+        both = softmax(0.15 * flats["size"] - 0.015 * flats["rent"] + 1.5 * flats["light"])
+        return np.where(far, both, cheapest(flats))
+
+    search, _ = search_of(two_kinds(roomy_and_cheap_if_far_apart, roomy_and_cheap_if_far_apart, 0))
+    now = plain_sum(search)
+    by_gate: dict[str, list[str]] = {}
+    for term, gate in search._divided(now):
+        words = search.language.terms.items[term].words
+        by_gate.setdefault(search.language.gates.items[gate].words, []).append(words)
+    assert by_gate == {
+        "the options differ by at least 300 in rent": words_of(search, now.terms),
+        "the options differ by at most 200 in rent": ["take the option with the lowest rent"],
+    }
+
+
+@pytest.mark.slow
+def test_two_kinds_of_participants_are_found_where_there_are_two(sandbox: Sandbox) -> None:
+    trials = two_kinds(screened, cheapest, 0.6)
+    found = induce(FLATS, [trials], np.random.default_rng(0))
+    assert [item.kind for item in found] == [outcomes.KINDS, "weighed reasons"]
+    assert "some people (about 60%)" in found[0].claim
+    assert "take the option with the highest light among those with" in found[0].claim
+    assert "others tend to take the option with the lowest rent" in found[0].claim
+    load_theory(TheoryProgram(found[0].source, "induction"), FLATS, sandbox)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3))
+def test_one_kind_of_participants_is_found_where_there_is_one(seed: int) -> None:
+    trials = two_kinds(worst_side, worst_side, 0.5, seed)
+    found = induce(FLATS, [trials], np.random.default_rng(0))
+    assert [item.kind for item in found] == ["weighed reasons"]

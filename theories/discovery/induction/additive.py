@@ -33,6 +33,10 @@ MOST_GATED = 500_000
 MOST_EXCHANGED = 1_000
 """Cells up to which terms are exchanged."""
 SMALLEST = 1e-12
+LAPSES = (0.05, 0.1, 0.2)
+"""Lapse rates tried for sums, whose lapses bound how sure people can be."""
+FAMILIAR = 2.0
+"""Nats that other lapses must explain more than those of the rule lists."""
 
 
 @dataclass(frozen=True)
@@ -275,6 +279,18 @@ class AdditiveSearch:
             if gained < 1e-3:
                 break
         return weights, reached
+
+
+def best_lapse(leads: TermTable, gates: TermTable, counts: Array, found: float, most: int) -> float:
+    """Find the lapse of sums of reasons: the one that the rule lists found, or another one that explains more."""
+
+    def reached(lapse: float) -> float:
+        path = AdditiveSearch(leads, gates, counts, lapse).path(most)
+        return max((item.score for item in path), default=-np.inf) + (
+            FAMILIAR if lapse == found else 0.0
+        )
+
+    return max((found, *LAPSES), key=reached)
 
 
 def _moved(items: Any, place: int) -> Any:

@@ -10,15 +10,16 @@ numbers there are weighed reasons, which may be series of screens and look at on
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lakatos.experiments.task import Domain, Trials, check_unmixed
 from lakatos.theories.discovery.induction import additive, mixture, tree
-from lakatos.theories.discovery.induction.additive import AdditiveRule, AdditiveSearch
+from lakatos.theories.discovery.induction.additive import AdditiveRule, AdditiveSearch, best_lapse
 from lakatos.theories.discovery.induction.combination import (
     N_GUIDES,
     atoms_of,
@@ -32,21 +33,20 @@ from lakatos.theories.discovery.induction.pace import InductionPace, InductionRe
 from lakatos.theories.discovery.induction.past import depends_on_past
 from lakatos.theories.discovery.induction.past_gates import past_gates
 from lakatos.theories.discovery.induction.past_terms import NUMBER, past_leads
+from lakatos.theories.discovery.induction.population import lapses_about, sensitivities_about
 from lakatos.theories.discovery.induction.rule_fit import (
     MOST_TERMS,
     N_FOLDS,
     Array,
     FittedRule,
+    InducedRule,
+    Responses,
     RuleForm,
-    _counts,
-    _error,
-    _explained,
-    _lapses,
-    _sensitivities,
-    best_lapse,
-    best_size,
-    by_rows,
+    best_of_form,
+    counted,
+    induced,
     most_explained,
+    of_two,
 )
 from lakatos.theories.discovery.induction.source import (
     ParameterSpread,
@@ -81,28 +81,6 @@ TREE_WORK, ROW_WORK = 25.0, 12.0
 N_REGIONS = 20
 """Gates on whose sides scores that weigh two others are looked for."""
 MOST_TERMS_PAST = 6
-
-
-@dataclass(frozen=True)
-class InducedRule:
-    """A rule as a theory."""
-
-    source: str
-    cross_validated: float
-    """Log predictive probability of responses to trials that took no part in finding it, nats per choice; one trial in
-    twenty may be an exception."""
-    error: float
-    """Mean squared error of choice proportions on the distinct trials that were answered, as fitted."""
-    n_terms: int
-    kind: str
-    claim: str
-    price: float
-    """Code length of its terms, nats per choice."""
-
-    @property
-    def criterion(self) -> float:
-        """Cross-validated score less the price, nats per choice."""
-        return self.cross_validated - self.price
 
 
 def induce(
@@ -144,11 +122,10 @@ def induce(
         found = _lessons(domain, trials, rng, report)
         return [item for item in found if item.criterion > least][:n_most]
     if trials[0].n_options != 2:
-        several = induce_outcomes(
+        found = induce_outcomes(
             domain, trials, rng, least=least, has_places=has_places, report=report
         )
-        rules = [] if several is None else [InducedRule(kind="weighed reasons", **vars(several))]
-        return [item for item in rules if item.criterion > least]
+        return [item for item in found if item.criterion > least][:n_most]
     answers = read_answers(domain, trials)
     n_groups = int(answers.group.max()) + 1
     if n_groups < 2 * N_FOLDS:
@@ -156,8 +133,8 @@ def induce(
     place = rng.permutation(n_groups)[answers.group]
     if past is None:
         past = _looks_back(answers, rng)
-    total = float(answers.count.sum())
-    shared = most_explained(answers) > least * total
+    total = answers.responses.total
+    shared = most_explained(answers.responses) > least * total
     first = sorted(trials[0].stimuli.arrays)[0]
     language = InductionPace("steps towards a language of rules", (1.0,) * N_STEPS, report)
     lean = _lean(first, first_option) if has_places or first_option else None
@@ -168,8 +145,11 @@ def induce(
     found = []
     for form in forms:
         n_before = fits.n_done
-        item = _best_of_form(_counted(form, fits), answers, place, least * total)
-        if item is not None and item.criterion > least:
+        best = best_of_form(counted(form, fits), place, least * total)
+        item = None if best is None else induced(form, *best)
+        # One with a memory that does not use it was found without, too.
+        is_new = item is not None and (not form.by_row or "def learn" in item.source)
+        if item is not None and is_new and item.criterion > least:
             found.append(item)
             fits.find(item.criterion)
         fits.go_to(n_before + form.n_fits)  # a form that explains too little is not fitted to parts
@@ -178,54 +158,6 @@ def induce(
     for item in sorted(found, key=lambda item: -item.criterion):
         kinds.setdefault(item.kind, item)
     return list(kinds.values())[:n_most]
-
-
-def _counted(form: RuleForm, pace: InductionPace) -> RuleForm:
-    """The same form, each of whose fits is told."""
-
-    def fit(counts: Array) -> dict[int, FittedRule]:
-        models = form.fit(counts)
-        pace.step()
-        return models
-
-    return replace(form, fit=fit)
-
-
-def _best_of_form(
-    form: RuleForm,
-    answers: InductionAnswers,
-    place: NDArray[np.intp],
-    least: float,
-) -> InducedRule | None:
-    """The rule of one form, of the size that predicts left-out trials best, fitted to all responses.
-
-    Args:
-        form: The way to find and to write it.
-        answers: All of them.
-        place: ``(n_trials,)`` order in which trials are divided into folds.
-        least: Nats that it must explain of the responses that it is fitted to.
-
-    Returns:
-        None if no rule does, if none can be judged, or if one with a memory does not use it.
-    """
-    counts = _counts(answers, form.by_row, np.ones(len(answers.counts), dtype=bool))
-    models, explained = form.fit(counts), _explained(form, answers, counts)
-    if max(map(explained, models.values()), default=-np.inf) <= least:
-        return None
-    size, score = best_size(form, answers, place)
-    if size is None:
-        return None
-    # A larger one that explains no more was better by chance on the trials left out.
-    small = [item for k, item in sorted(models.items()) if k <= size] or [models[min(models)]]
-    model = max(small, key=explained)
-    source, claim = (
-        _with_names(answers.vocabulary.noun, answers.options, text) for text in form.write(model)
-    )
-    if form.by_row and "def learn" not in source:  # found without memory too
-        return None
-    price = model.price / float(answers.count.sum())
-    error = _error(answers, model, form.by_row)
-    return InducedRule(source, score, error, model.n_terms, form.kind, claim, price)
 
 
 def _with_names(noun: str, options: Sequence[str], text: str) -> str:
@@ -264,7 +196,7 @@ def _lessons(
     """Rules of learning, best first; none where choices have no value, in more than one stage, or without order."""
     if any(item.pooled or item.stimuli.arrays.get("stage", np.ones(1)).any() for item in trials):
         return []
-    found = [InducedRule(**vars(item)) for item in induce_lessons(domain, trials, rng, report)]
+    found = induce_lessons(domain, trials, rng, report)
     return sorted(found, key=lambda item: -item.criterion)
 
 
@@ -313,7 +245,7 @@ def _forms(
     best = max(grown.values(), key=lambda item: item.score)
     _, lapse = sharpened(best.node, branches(best.node, signed, gate, answers.counts))
     columns = _joined_lean(found.plain.joined(signed), lean)
-    lapse = best_lapse(columns, gate, answers.counts, lapse)
+    lapse = best_lapse(columns, gate, answers.counts, lapse, MOST_TERMS)
     pace.step()
     # Two kinds of rules without a memory: a rule list, and weighed sums of reasons.
     forms = [
@@ -496,24 +428,36 @@ def _joined_lean(terms: TermTable, lean: ChoiceTerm | None) -> TermTable:
 # The three forms
 
 
+def _written(
+    answers: InductionAnswers, write: Callable[..., tuple[str, str]], *given: Any
+) -> tuple[str, str]:
+    """Source and claim, with the domain's names of the options."""
+    source, claim = (
+        _with_names(answers.vocabulary.noun, answers.options, text) for text in write(*given)
+    )
+    return source, claim
+
+
 def _tree_form(
     kind: str, by_row: bool, lead: TermTable, gate: TermTable, answers: InductionAnswers, first: str
 ) -> RuleForm:
+    responses = answers.responses.by_row() if by_row else answers.responses
+
     def price_of(node: tree.Node) -> float:
         used, divided = _leads_of(node), _gates_of(node)
         return sum(lead.items[k].price for k in used) + sum(gate.items[k].price for k in divided)
 
-    def fit(counts: Array) -> dict[int, FittedRule]:
+    def fit(of: Responses) -> dict[int, FittedRule]:
         # Single responses are many more cells, so fewer trees are kept on the way.
         width = {"beam": 2, "n_deeper": 30} if by_row else {}
-        grown = TreeSearch(lead, gate, counts.sum(axis=0), **width).grow(
+        grown = TreeSearch(lead, gate, of.counts, **width).grow(
             MOST_TERMS_PAST if by_row else MOST_TERMS
         )
         return {
             size: FittedRule(
                 item.node,
                 size,
-                tree.predict(item.node, lead.values, gate.values)[None],
+                of_two(tree.predict(item.node, lead.values, gate.values)[None]),
                 np.ones(1),
                 price_of(item.node),
             )
@@ -524,19 +468,14 @@ def _tree_form(
     def write(model: FittedRule) -> tuple[str, str]:
         node = model.form
         assert isinstance(node, tree.ConstantLeaf | tree.LeadLeaf | tree.SplitNode)
-        counts = _counts(answers, by_row, np.ones(len(answers.counts), dtype=bool)).sum(axis=0)
-        clean, lapse = sharpened(node, branches(node, lead, gate, counts))
+        clean, lapse = sharpened(node, branches(node, lead, gate, responses.counts))
         base = tree.predict(clean, lead.values, gate.values)
-        return write_tree(
-            clean,
-            lead,
-            gate,
-            answers.vocabulary,
-            first,
-            _lapses(answers, by_rows(answers, base, by_row), lapse),
-        )
+        spread = lapses_about(base, responses, lapse)
+        given = clean, lead, gate, answers.vocabulary, first, spread
+        return _written(answers, write_tree, *given)
 
-    return RuleForm(kind, by_row, fit, write, TREE_WORK * (ROW_WORK if by_row else 1.0))
+    work = TREE_WORK * (ROW_WORK if by_row else 1.0)
+    return RuleForm(kind, responses, fit, write, work, by_row)
 
 
 def _sum_forms(
@@ -550,15 +489,16 @@ def _sum_forms(
     most: int,
 ) -> list[RuleForm]:
     """One form without lapses, one with."""
+    responses = answers.responses.by_row() if by_row else answers.responses
 
     def form(lapse: float) -> RuleForm:
-        def fit(counts: Array) -> dict[int, FittedRule]:
-            search = AdditiveSearch(lead, gate, counts.sum(axis=0), lapse)
+        def fit(of: Responses) -> dict[int, FittedRule]:
+            search = AdditiveSearch(lead, gate, of.counts, lapse)
             return {
                 len(item.terms): FittedRule(
                     item,
                     len(item.terms),
-                    search.predict(item, lead.values, gate.values)[None],
+                    of_two(search.predict(item, lead.values, gate.values)[None]),
                     np.ones(1),
                     search.price(item),
                 )
@@ -568,29 +508,28 @@ def _sum_forms(
         def write(model: FittedRule) -> tuple[str, str]:
             fitted = model.form
             assert isinstance(fitted, AdditiveRule)
-            log_odds = by_rows(answers, additive.evidence(fitted, lead.values, gate.values), by_row)
-            spread = _sensitivities(answers, log_odds, lapse)
-            return write_sum(
-                fitted, lead, gate, answers.vocabulary, first, ParameterSpread(lapse, 0.01), spread
-            )
+            log_odds = additive.evidence(fitted, lead.values, gate.values)
+            spread = sensitivities_about(log_odds, responses, lapse)
+            lapses = ParameterSpread(lapse, 0.01)
+            given = fitted, lead, gate, answers.vocabulary, first, lapses, spread
+            return _written(answers, write_sum, *given)
 
-        return RuleForm(kind, by_row, fit, write, ROW_WORK if by_row else 1.0)
+        return RuleForm(kind, responses, fit, write, ROW_WORK if by_row else 1.0, by_row)
 
     return [form(value) for value in ((0.002, lapse) if lapse > 0.02 else (0.002,))]
 
 
 def _mixture_form(lead: TermTable, answers: InductionAnswers, first: str) -> RuleForm:
-    def fit(counts: Array) -> dict[int, FittedRule]:
-        found = find_mixture(lead, counts)
-        p = mixture.predict(found, lead.values)
+    def fit(of: Responses) -> dict[int, FittedRule]:
+        found = find_mixture(lead, of.by_person)
+        p = of_two(mixture.predict(found, lead.values))
         price = sum(lead.items[kind.lead].price for kind in found.kinds)
         return {2: FittedRule(found, 2, p, np.array([found.share, 1 - found.share]), price)}
 
     def write(model: FittedRule) -> tuple[str, str]:
         found = model.form
         assert isinstance(found, MixtureRule)
-        return write_mixture(
-            found, lead, answers.vocabulary, first, ParameterSpread(found.lapse, 0.02)
-        )
+        given = found, lead, answers.vocabulary, first, ParameterSpread(found.lapse, 0.02)
+        return _written(answers, write_mixture, *given)
 
-    return RuleForm("two kinds of people", False, fit, write)
+    return RuleForm("two kinds of people", answers.responses, fit, write)

@@ -14,7 +14,7 @@ References:
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -39,6 +39,7 @@ from lakatos.theories.discovery.induction.lesson_terms import (
     remembered_of,
 )
 from lakatos.theories.discovery.induction.pace import InductionPace, InductionReport
+from lakatos.theories.discovery.induction.rule_fit import InducedRule
 from lakatos.theories.discovery.induction.terms import ChoiceTerm, TermTable, distinct
 from lakatos.theories.discovery.induction.tree import TreeSearch
 
@@ -55,25 +56,12 @@ PRICE = 1e-3
 LAPSES = (0.002, 0.1)
 
 
-@dataclass(frozen=True)
-class LearningRule:
-    """A rule of learning, as `theories.discovery.induction.induce.InducedRule` wants it."""
-
-    source: str
-    cross_validated: float
-    error: float
-    n_terms: int
-    kind: str
-    claim: str
-    price: float
-
-
 def induce_lessons(
     domain: Domain,
     trials: Sequence[Trials],
     rng: np.random.Generator,
     report: InductionReport | None = None,
-) -> list[LearningRule]:
+) -> list[InducedRule]:
     """Rules of learning, one of each form.
 
     Args:
@@ -98,7 +86,7 @@ def induce_lessons(
     language.step()
     n_fits = 1 + N_FOLDS
     fits = InductionPace("fits of rules", (1.0,) * (n_fits * len(KINDS)), report)
-    best: dict[str, LearningRule] = {}
+    best: dict[str, InducedRule] = {}
     for number, (kind, fit) in enumerate(KINDS, start=1):
         found = _best_rule(kind, _counted(fit, fits), terms, some, pairs, fold[some.person])
         if found is not None and (
@@ -134,7 +122,7 @@ def _best_rule(
     remembered: RememberedResponses,
     pairs: OptionPairs,
     fold: NDArray[np.intp],
-) -> LearningRule | None:
+) -> InducedRule | None:
     """The rule of one form, of the size that predicts left-out people best, fitted to everybody.
 
     Args:
@@ -154,9 +142,7 @@ def _best_rule(
     one_hot = remembered.response[:, None] == np.arange(remembered.allowed.shape[1])
     shares = written.probabilities.mean(axis=0)
     error = float(np.mean((shares - one_hot.mean(axis=0)) ** 2))
-    return LearningRule(
-        written.source, scores[size], error, size, kind, written.claim, PRICE * size
-    )
+    return InducedRule(written.source, scores[size], error, size, kind, written.claim, PRICE * size)
 
 
 def _predictive_scores(

@@ -55,22 +55,49 @@ def find_mixture(leads: TermTable, counts: Array) -> MixtureRule:
         against = wrong * log_right + right * log_wrong + even
         table = np.concatenate([along, against])
 
-        # Only the most promising ones are paired.
-        chosen = _candidates(table - prices[:, None])
-        own_prices = prices[chosen]
-        rows = table[chosen]
-        top = rows.max(axis=0)
-        likelihood = np.exp(rows - top)
-        for share in SHARES:
-            mixed = share * likelihood[:, None] + (1 - share) * likelihood[None]
-            pair = np.log(np.maximum(mixed, 1e-300)).sum(axis=2)
-            pair += top.sum() - own_prices[:, None] - own_prices[None] - 2 * parameter
-            np.fill_diagonal(pair, -np.inf)
-            i, j = np.unravel_index(int(pair.argmax()), pair.shape)
-            if best is None or pair[i, j] > best.score:
-                kinds = (_kind(int(chosen[i]), leads), _kind(int(chosen[j]), leads))
-                exact = _share(likelihood[i], likelihood[j], float(share))
-                best = MixtureRule(kinds, exact, lapse, float(pair[i, j]))
+        pair = best_pair(table, prices, np.arange(len(table)))
+        score = pair.score - 2 * parameter
+        if best is None or score > best.score:
+            first, second = (_kind(row, leads) for row in pair.rows)
+            best = MixtureRule((first, second), pair.share, lapse, score)
+    assert best is not None
+    return best
+
+
+@dataclass(frozen=True)
+class RulePair:
+    """Two rules of a table, and the share of participants who follow the first one."""
+
+    rows: tuple[int, int]
+    share: float
+    score: float
+    """Log likelihood less prices, nats."""
+
+
+def best_pair(table: Array, prices: Array, rule: NDArray[np.intp]) -> RulePair:
+    """The two rules that participants follow most likely, each participant one of them.
+
+    Args:
+        table: ``(n_rows, n_people)`` nats of each participant's responses, if the participant follows each rule.
+        prices: ``(n_rows,)`` nats.
+        rule: ``(n_rows,)`` the same number for rows that are no two rules.
+    """
+    # Only the most promising ones are paired.
+    chosen = _candidates(table - prices[:, None])
+    own_prices, rows = prices[chosen], table[chosen]
+    top = rows.max(axis=0)
+    likelihood = np.exp(rows - top)
+    same = rule[chosen][:, None] == rule[chosen]
+    best: RulePair | None = None
+    for share in SHARES:
+        mixed = share * likelihood[:, None] + (1 - share) * likelihood[None]
+        pair = np.log(np.maximum(mixed, 1e-300)).sum(axis=2)
+        pair += top.sum() - own_prices[:, None] - own_prices[None]
+        pair[same] = -np.inf
+        i, j = np.unravel_index(int(pair.argmax()), pair.shape)
+        if best is None or pair[i, j] > best.score:
+            exact = share_of_first(likelihood[i], likelihood[j], float(share))
+            best = RulePair((int(chosen[i]), int(chosen[j])), exact, float(pair[i, j]))
     assert best is not None
     return best
 
@@ -89,7 +116,7 @@ def _candidates(table: Array) -> NDArray[np.intp]:
     return np.unique(np.concatenate([whole, voted[favourites[voted] > 0]]))
 
 
-def _share(first: Array, second: Array, share: float) -> float:
+def share_of_first(first: Array, second: Array, share: float) -> float:
     """Share of people of the first kind, by expectation maximisation."""
     for _ in range(20):
         share = float(
@@ -99,6 +126,6 @@ def _share(first: Array, second: Array, share: float) -> float:
 
 
 def predict(found: MixtureRule, values: NDArray[np.float32]) -> Array:
-    """``(2, n_cells)`` probability of the second option for each kind of people."""
+    """``(2, n_cells)`` probability of the second option for each kind of participants."""
     rows = [kind.sign * values[kind.lead] for kind in found.kinds]
     return np.stack([0.5 + 0.5 * (1 - found.lapse) * row for row in rows]).astype(np.float64)

@@ -8,24 +8,28 @@ that took no part in the search, as for rules over two options.
 References:
     McFadden (1974), in Frontiers in Econometrics, 105-142 (conditional logit); Rao (1948), Proceedings of the Cambridge
     Philosophical Society 44, 50-57 (score test); Pudil, Novovicova & Kittler (1994), Pattern Recognition Letters
-    15(11), 1119-1125 (floating search); Dempster, Laird & Rubin (1977), Journal of the Royal Statistical
-    Society B 39, 1-38 (lapses).
+    15(11), 1119-1125 (floating search); Lin (1997), Biometrika 84, 309-326
+    (differences between participants); Dempster, Laird & Rubin (1977), Journal of the Royal Statistical
+    Society B 39, 1-38 (lapses, kinds of participants).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from copy import copy
+from dataclasses import dataclass
 from functools import partial
 from pprint import pformat
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln
+from scipy.sparse import csr_array
+from scipy.special import expit, logit, logsumexp, ndtri
 
 from lakatos.experiments.task import Domain, Trials, identities
+from lakatos.theories.discovery.induction.mixture import best_pair
 from lakatos.theories.discovery.induction.outcome_numbers import RESPONSE, OutcomePast
 from lakatos.theories.discovery.induction.outcome_terms import (
     OutcomeLanguage,
@@ -33,29 +37,39 @@ from lakatos.theories.discovery.induction.outcome_terms import (
     read_language,
 )
 from lakatos.theories.discovery.induction.pace import InductionPace, InductionReport
-from lakatos.theories.discovery.induction.population import sensitivities
+from lakatos.theories.discovery.induction.population import most_likely_normal
 from lakatos.theories.discovery.induction.rule_fit import (
-    EXCEPTIONS,
     MOST_TERMS,
     N_FOLDS,
-    N_FOLDS_PAST,
     TINY,
+    FittedRule,
+    InducedRule,
+    Responses,
+    RuleForm,
+    best_of_form,
+    explained,
+    induced,
 )
 from lakatos.theories.discovery.induction.source import (
+    KINDS_TITLE,
     ParameterSpread,
     clauses_literal,
+    disposition_prior,
     function_text,
+    kinds_in_words,
     lapse_prior,
     module_docstring,
     reason_words,
     sensitivity_prior,
     sum_claim,
     sum_clauses,
+    tendencies,
     weighed_clause,
     weighing_title,
     weight_prior,
 )
 from lakatos.theories.discovery.induction.terms import ChoiceTerm, StateMemory
+from lakatos.theories.language.account import Wording
 
 Array = NDArray[np.float64]
 RIDGE = 1e-2
@@ -69,6 +83,11 @@ MOST_EXCHANGED = 5_000
 N_GATED = 40
 """Terms that may enter behind a gate: those with the largest score statistic, and those of the sum."""
 LAPSE, LEAST_LAPSE, MOST_LAPSE = 0.05, 0.002, 0.6
+STRICTNESS = (0.6, 1.5, 4.0)
+"""Log odds for each spread of a term with which it is followed alone."""
+N_TERMS_AT_ONCE = 200
+MOST_AT_ONCE = 5_000_000
+"""Probabilities of rules of one term that are held at once."""
 N_STEPS = 30
 """Newton steps of a fit at most."""
 N_GROWN = 3
@@ -79,11 +98,26 @@ PAST_PAYS, N_SHUFFLES = 8.0, 2
 """Nats that it must explain, and orders of the same responses in which it must explain less than half of that."""
 
 
+SENSITIVITIES = (0.02, 1.5)
+"""Least and largest spread of the logarithms of participants' sensitivities."""
+NODES = ndtri((np.arange(5) + 0.5) / 5)
+"""Participants among whom sensitivities differ, in spreads."""
+KINDS = "two kinds of people"
+MOST_OF_KIND = 4
+"""Reasons of a kind of participants."""
+DIFFERENCE = 5.0
+"""Standard errors of the spread between participants from which kinds of participants are looked for."""
+N_ROUNDS = 2
+"""Times that kinds of participants and their rules are found in turn."""
+SHARES = (0.02, 0.98)
+Terms = tuple[tuple[int, int], ...]
+
+
 @dataclass(frozen=True)
 class OutcomeSum:
     """A weighed sum of reasons for each outcome, fitted to responses."""
 
-    terms: tuple[tuple[int, int], ...]
+    terms: Terms
     """Each a term and its gate, -1 for none."""
     weights: Array
     """Log odds per unit of each term."""
@@ -97,19 +131,6 @@ class OutcomeSum:
     def n_terms(self) -> int:
         """Reasons in the sum."""
         return len(self.terms)
-
-
-@dataclass(frozen=True)
-class FoundSum:
-    """A fitted sum as a theory."""
-
-    source: str
-    cross_validated: float
-    error: float
-    n_terms: int
-    claim: str
-    price: float
-    """Nats per choice."""
 
 
 class OutcomeSearch:
@@ -128,6 +149,14 @@ class OutcomeSearch:
         # A term without a gate is the usual case: half of the probability is its own.
         self.gate_prices = language.gates.prices + np.log(2)
         self.parameter = 0.5 * float(np.log(max(self.total.sum(), 2)))
+
+    def with_counts(self, counts: Array) -> OutcomeSearch:
+        """The same search for other weights of the same responses ``(n_cells, n_outcomes)``."""
+        other = copy(self)
+        other.n = counts[self.used]
+        other.total = other.n.sum(axis=1)
+        other.parameter = 0.5 * float(np.log(max(other.total.sum(), 2)))
+        return other
 
     def _standardised(
         self, values: NDArray[np.float32]
@@ -149,40 +178,103 @@ class OutcomeSearch:
         return found
 
     def path(
-        self, most: int, leader: Sequence[tuple[int, int]] = (), *, is_given: bool = False
+        self, most: int, leader: Terms = (), *, is_given: bool = False, has_plain: bool = False
     ) -> dict[int, OutcomeSum]:
-        """The best sum of each number of terms.
+        """The best sum of each number of terms, if it is better than all smaller ones.
 
         Terms enter one at a time, as long as another one pays: from nothing, with and without gates, from what is left
-        of the plain attributes together, each of which may say little alone, and from the terms of a ``leader``; from
-        these alone if the leader ``is_given``.
+        of the plain attributes together, each of which may say little alone, from the terms of a ``leader``, and from
+        the best sum or rule where a gate is open and another rule where it is closed; if the leader ``is_given``, from
+        these alone, and from the plain attributes if it ``has_plain``.
         """
         plain = [k for k, item in enumerate(self.language.terms.items) if item.price == 0]
         found: dict[int, OutcomeSum] = {}
 
         def keep(item: OutcomeSum) -> None:
             known = found.get(item.n_terms)
-            if item.n_terms and (known is None or self._worth(item) > self._worth(known)):
+            if item.n_terms and (known is None or self.worth(item) > self.worth(known)):
                 found[item.n_terms] = item
 
-        starts = [] if is_given else [(self._fit(()), False), (self._fit(()), True)]
-        if 1 < len(plain) <= most and not is_given:
-            together = self._fit(tuple((k, -1) for k in plain))
+        starts = [] if is_given else [(self.fit(()), False), (self.fit(()), True)]
+        if 1 < len(plain) <= most and (has_plain or not is_given):
+            together = self.fit(tuple((k, -1) for k in plain))
             starts.append((self._without_idle(together, whole=True), True))
         if is_given or 0 < len(leader) <= most:
-            starts.append((self._fit(tuple(leader)), True))
-        for now, has_gates in starts:
+            starts.append((self.fit(tuple(leader)), True))
+
+        def extend(now: OutcomeSum, *, has_gates: bool) -> None:
             keep(now)
             while now.n_terms < most:
                 larger = self._larger(now, has_gates=has_gates)
-                if larger is None or self._worth(larger) <= self._worth(now):
+                if larger is None or self.worth(larger) <= self.worth(now):
                     break
                 larger = self._without_idle(self._exchanged(larger, has_gates=has_gates))
-                if self._worth(larger) <= self._worth(now):
+                if self.worth(larger) <= self.worth(now):
                     break
                 now = larger
                 keep(now)
+
+        for start, has_gates in starts:
+            extend(start, has_gates=has_gates)
+        if not is_given:
+            divided = self._divided(max(found.values(), key=self.worth, default=self.fit(())))
+            if 0 < len(divided) <= most:
+                extend(self.fit(divided), has_gates=True)
+        best = -np.inf
+        for size in sorted(found):
+            if self.worth(found[size]) <= best:
+                del found[size]
+            else:
+                best = self.worth(found[size])
         return found
+
+    def single_rules(self) -> Iterator[tuple[NDArray[np.intp], Array]]:
+        """Rules that follow, or oppose, one term alone, more or less strictly.
+
+        Yields:
+            The term of each rule, and its log probabilities ``(n_rules, n_used_cells, n_outcomes)``.
+        """
+        factors = np.array([sign * factor for factor in STRICTNESS for sign in (1, -1)])
+        n_terms = max(1, MOST_AT_ONCE // (len(factors) * self.n.size))
+        for start in range(0, len(self.x), n_terms):
+            x = self.x[start : start + n_terms]
+            evidence = (x[:, None] * factors[:, None, None]).reshape(-1, *self.n.shape)
+            term = np.repeat(np.arange(start, start + len(x)), len(factors))
+            yield term, np.log(np.maximum(_probabilities(evidence, self.free, LAPSE)[1], 1e-12))
+
+    def _divided(self, now: OutcomeSum) -> Terms:
+        """One rule where a gate is open, and another one where it is closed: single terms, or one of them a sum.
+
+        Args:
+            now: The sum, of terms without gates.
+
+        Returns:
+            Nothing where no two gates are each other's opposite.
+        """
+        open_ = {row.tobytes(): gate for gate, row in enumerate(self.open)}
+        closed = [open_.get((1 - row).tobytes(), -1) for row in self.open]
+        pairs = [(one, two) for one, two in enumerate(closed) if 0 <= one < two]
+        if not pairs:
+            return ()
+        gates = np.arange(len(self.open))
+        best, chosen = np.full(len(gates), -np.inf), np.full(len(gates), -1)
+        if all(gate < 0 for _, gate in now.terms):
+            by_cell = (self.n * np.log(np.maximum(self.predict(now)[self.used], TINY))).sum(axis=1)
+            best = self.open @ by_cell - now.price - self.parameter * now.n_terms
+        for term, log_p in self.single_rules():
+            gained = np.einsum("tk,rtk->rt", self.n, log_p) @ self.open.T
+            gained -= self.term_prices[term][:, None] + self.parameter
+            row = gained.argmax(axis=0)
+            chosen = np.where(gained[row, gates] > best, term[row], chosen)
+            best = np.maximum(best, gained[row, gates])
+        best = best - self.gate_prices
+        pair = max(pairs, key=lambda pair: best[pair[0]] + best[pair[1]])
+        if (chosen[list(pair)] < 0).all():
+            return ()
+        rules = [now.terms if chosen[gate] < 0 else ((int(chosen[gate]), -1),) for gate in pair]
+        return tuple(
+            (term, gate) for gate, rule in zip(pair, rules, strict=True) for term, _ in rule
+        )
 
     def predict(self, fitted: OutcomeSum) -> Array:
         """``(n_trials, n_outcomes)`` probabilities on all trials."""
@@ -199,7 +291,7 @@ class OutcomeSearch:
             total += weight * value
         return total
 
-    def _worth(self, fitted: OutcomeSum) -> float:
+    def worth(self, fitted: OutcomeSum) -> float:
         """Log likelihood less code lengths and what weights cost, nats."""
         return fitted.log_likelihood - fitted.price - self.parameter * fitted.n_terms
 
@@ -208,10 +300,10 @@ class OutcomeSearch:
     ) -> OutcomeSum | None:
         """Add the term that gains most after all weights are fitted again."""
         tried = [
-            self._fit((*now.terms, term), now)
+            self.fit((*now.terms, term), now)
             for term in self._screen(now, has_gates=has_gates)[:n_fitted]
         ]
-        return max(tried, key=self._worth, default=None)
+        return max(tried, key=self.worth, default=None)
 
     def _exchanged(self, now: OutcomeSum, *, has_gates: bool) -> OutcomeSum:
         """Replace earlier terms, one after another, where another one gains more (Pudil et al., 1994)."""
@@ -219,9 +311,9 @@ class OutcomeSearch:
             return now
         for term in now.terms[:-1]:
             place = now.terms.index(term)
-            fewer = self._fit(now.terms[:place] + now.terms[place + 1 :], now, without=place)
+            fewer = self.fit(now.terms[:place] + now.terms[place + 1 :], now, without=place)
             other = self._larger(fewer, N_EXCHANGED, has_gates=has_gates)
-            if other is not None and self._worth(other) > self._worth(now) + 0.01:
+            if other is not None and self.worth(other) > self.worth(now) + 0.01:
                 now = other
         return now
 
@@ -229,11 +321,11 @@ class OutcomeSearch:
         """Remove terms, one after another, that gain less than their price; the newest stays unless ``whole``."""
         while now.n_terms > 1:
             fewer = [
-                self._fit(now.terms[:place] + now.terms[place + 1 :], now, without=place)
+                self.fit(now.terms[:place] + now.terms[place + 1 :], now, without=place)
                 for place in range(now.n_terms - (not whole))
             ]
-            best = max(fewer, key=self._worth, default=now)
-            if self._worth(best) <= self._worth(now):
+            best = max(fewer, key=self.worth, default=now)
+            if self.worth(best) <= self.worth(now):
                 return now
             now = best
         return now
@@ -273,6 +365,36 @@ class OutcomeSearch:
         squares = np.einsum("ftk,tk->ft", (x - means[..., None]) ** 2, weighed.astype(np.float32))
         return slopes, squares
 
+    def difference(self, now: OutcomeSum, of: Responses) -> float:
+        """Excess of the spread of participants' slopes in a term's weight over chance, the largest of all terms.
+
+        It is in standard errors (the score test of a variance component, Lin, 1997).
+        """
+        columns = self._columns(now.terms)
+        p, q = _probabilities(np.einsum("f,ftk->tk", self._own(now), columns), self.free, now.lapse)
+        followed = (1 - now.lapse) * p / np.maximum(q, 1e-12)
+        counts = self.by_person(of)
+        parts = counts.data, counts.indices // of.n_outcomes, counts.indptr
+        presented = csr_array(parts, shape=(counts.shape[0], len(self.n)))
+        largest = 0.0
+        for start in range(0, len(self.x), N_TERMS_AT_ONCE):
+            x = self.x[start : start + N_TERMS_AT_ONCE].astype(np.float64)
+            away = x - np.einsum("ftk,tk->ft", x, p)[..., None]
+            slopes = counts @ (away * followed).reshape(len(x), -1).T
+            expected = np.einsum("ftk,tk->ft", away**2, followed * (1 - now.lapse) * p)
+            information = presented @ expected.T
+            excess = (slopes**2 - information).sum(axis=0)
+            error = np.sqrt(2 * (information**2).sum(axis=0))
+            largest = max(largest, float((excess / np.maximum(error, 1e-9)).max()))
+        return largest
+
+    def by_person(self, of: Responses) -> csr_array:
+        """``(n_people, n_used_cells * n_outcomes)`` responses."""
+        rows = np.flatnonzero(of.count)
+        column = (np.cumsum(self.used) - 1)[of.cell[rows]] * of.n_outcomes + of.response[rows]
+        shape = int(of.person.max()) + 1, self.n.size
+        return csr_array((of.count[rows], (of.person[rows], column)), shape=shape)
+
     def _slopes(self, p: Array, q: Array, lapse: float) -> tuple[Array, Array]:
         """Slope of the log likelihood in each outcome's sum, and the expected information about its distance.
 
@@ -283,7 +405,7 @@ class OutcomeSearch:
         residual = residual - residual.sum(axis=1, keepdims=True) * p
         return residual, self.total[:, None] * followed * (1 - lapse) * p
 
-    def _columns(self, terms: Sequence[tuple[int, int]]) -> Array:
+    def _columns(self, terms: Terms) -> Array:
         columns = np.zeros((len(terms), *self.n.shape))
         for place, (term, gate) in enumerate(terms):
             columns[place] = self.x[term]
@@ -295,9 +417,9 @@ class OutcomeSearch:
         """Weights of the standardised terms."""
         return np.asarray(fitted.weights * self.scale[[term for term, _ in fitted.terms]])
 
-    def _fit(
+    def fit(
         self,
-        terms: tuple[tuple[int, int], ...],
+        terms: Terms,
         start: OutcomeSum | None = None,
         without: int | None = None,
     ) -> OutcomeSum:
@@ -356,8 +478,8 @@ class OutcomeSearch:
 def _probabilities(evidence: Array, free: NDArray[np.bool_], lapse: float) -> tuple[Array, Array]:
     """Compute probabilities of each outcome without lapses and with them; outcomes that may not be chosen have 0."""
     evidence = np.where(free, evidence, -np.inf)
-    strength = np.exp(evidence - evidence.max(axis=1, keepdims=True))
-    p = strength / strength.sum(axis=1, keepdims=True)
+    strength = np.exp(evidence - evidence.max(axis=-1, keepdims=True))
+    p = strength / strength.sum(axis=-1, keepdims=True)
     return p, (1 - lapse) * p + lapse * free / free.sum(axis=1, keepdims=True)
 
 
@@ -367,42 +489,32 @@ def _gain(slopes: NDArray[Any], squares: NDArray[Any], prices: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class OutcomeCells:
-    """Responses, divided into the distinct trials or into single responses with what preceded them."""
+class OutcomeRule:
+    """Sums of reasons that participants follow, each participant one of them."""
 
-    arrays: dict[str, Array]
-    """Arrays of the stimuli, a row for every cell."""
-    counts: Array
-    """``(n_cells, n_outcomes)``."""
-    group: NDArray[np.intp]
-    """``(n_cells,)`` the same number for the same trials."""
-    cell: NDArray[np.intp]
-    """``(n_rows,)`` to which each row of responses belongs."""
-    response: NDArray[np.intp]
-    count: Array
-    person: NDArray[np.intp]
-    is_pooled: bool
-
-    def by_row(self) -> OutcomeCells:
-        """The same with a cell for every row."""
-        counts = np.zeros((len(self.cell), self.counts.shape[1]))
-        counts[np.arange(len(self.cell)), self.response] = self.count
-        arrays = {name: array[self.cell] for name, array in self.arrays.items()}
-        rows = np.arange(len(self.cell))
-        return replace(self, arrays=arrays, counts=counts, group=self.group[self.cell], cell=rows)
-
-    def past(self, rng: np.random.Generator | None = None) -> OutcomePast:
-        """Return what preceded each row; with ``rng`` as if each participant had responded in a random order."""
-        order = np.arange(len(self.person)) if rng is None else rng.permutation(len(self.person))
-        order = order[np.argsort(self.person[order], kind="stable")]
-        previous = np.full(len(order), -1)
-        same = self.person[order[1:]] == self.person[order[:-1]]
-        previous[order[1:]] = np.where(same, order[:-1], -1)
-        return OutcomePast(previous, self.response)
+    kinds: tuple[OutcomeSum, ...]
+    """One sum, or two."""
+    shares: Array
+    """``(n_kinds,)`` of participants."""
+    lapse: float
+    sensitivity: ParameterSpread
 
 
-def read_cells(domain: Domain, trials: Sequence[Trials]) -> OutcomeCells | None:
-    """All experiments together, a cell for each trial; None where trials of experiments have other shapes."""
+def past_of(responses: Responses, rng: np.random.Generator | None = None) -> OutcomePast:
+    """Return what preceded each row; with ``rng`` as if each participant had responded in a random order."""
+    person = responses.person
+    order = np.arange(len(person)) if rng is None else rng.permutation(len(person))
+    order = order[np.argsort(person[order], kind="stable")]
+    previous = np.full(len(order), -1)
+    same = person[order[1:]] == person[order[:-1]]
+    previous[order[1:]] = np.where(same, order[:-1], -1)
+    return OutcomePast(previous, responses.response)
+
+
+def read_responses(
+    domain: Domain, trials: Sequence[Trials]
+) -> tuple[dict[str, Array], Responses] | None:
+    """Arrays and responses of all experiments together; None where trials of experiments have other shapes."""
     arrays = joined([item.stimuli for item in trials])
     if arrays is None:
         return None
@@ -412,32 +524,15 @@ def read_cells(domain: Domain, trials: Sequence[Trials]) -> OutcomeCells | None:
     firsts = np.cumsum([0, *(item.n_participants for item in trials)])
     cell = np.concatenate([item.trial + start for item, start in zip(trials, starts, strict=False)])
     person = [item.participant + first for item, first in zip(trials, firsts, strict=False)]
-    counts = np.zeros((len(keys), trials[0].n_options))
-    response = np.concatenate([item.response for item in trials])
-    count = np.concatenate([item.count for item in trials]).astype(np.float64)
-    np.add.at(counts, (cell, response), count)
-    is_pooled = any(item.pooled for item in trials)
-    return OutcomeCells(
-        arrays, counts, group, cell, response, count, np.concatenate(person), is_pooled
+    return arrays, Responses(
+        cell,
+        np.concatenate(person),
+        np.concatenate([item.response for item in trials]),
+        np.concatenate([item.count for item in trials]).astype(np.float64),
+        group,
+        trials[0].n_options,
+        any(item.pooled for item in trials),
     )
-
-
-@dataclass(frozen=True)
-class SearchedSums:
-    """Sums of every size, and the size that predicts held-out trials best."""
-
-    cells: OutcomeCells
-    search: OutcomeSearch
-    path: dict[int, OutcomeSum]
-    size: int | None
-    cross_validated: float
-    """Nats per choice."""
-
-    @property
-    def leader(self) -> OutcomeSum:
-        """The largest sum that is not larger than the best size."""
-        small = [size for size in self.path if self.size is not None and size <= self.size]
-        return self.path[max(small, default=min(self.path))]
 
 
 def induce_outcomes(
@@ -448,8 +543,8 @@ def induce_outcomes(
     least: float,
     has_places: bool,
     report: InductionReport | None = None,
-) -> FoundSum | None:
-    """The weighed sum that predicts left-out trials best, as a theory.
+) -> list[InducedRule]:
+    """The weighed sum that predicts held-out trials best, and sums of two kinds of participants if these are better.
 
     Args:
         domain: Domain of the trials, any number of outcomes.
@@ -460,175 +555,296 @@ def induce_outcomes(
         report: Hears how far it is.
 
     Returns:
-        None where trials of experiments have other shapes, where there are too few, where responses have times, or
-        where no rule is good enough.
+        Best first; nothing where trials of experiments have other shapes, where there are too few, where responses have
+        times, or where no rule is good enough.
     """
-    cells = read_cells(domain, trials)
-    if cells is None or int(cells.group.max()) + 1 < 2 * N_FOLDS:
-        return None
-    language = read_language(domain, cells.arrays, cells.counts, has_places=has_places)
+    read = read_responses(domain, trials)
+    if read is None or int(read[1].trial.max()) + 1 < 2 * N_FOLDS:
+        return []
+    arrays, responses = read
+    language = read_language(domain, arrays, responses.counts, has_places=has_places)
     if language is None:
-        return None
-    pace = InductionPace("fits of weighed reasons", (1.0,) * 2 * (N_GROWN + 1 + N_FOLDS), report)
-    found = _searched(language, cells, least, rng, pace)
-    if (
-        found is not None
-        and not cells.is_pooled
-        and cells.counts.shape[1] * len(cells.cell) <= MOST_PAST
-    ):
-        later = _with_past(domain, found, least, rng, pace, has_places=has_places)
-        if later is not None and later.cross_validated > found.cross_validated:
-            found = later
-    pace.go_to(2 * (N_GROWN + 1 + N_FOLDS))
-    return None if found is None else _written(found)
+        return []
+    n_steps = N_GROWN + N_FOLDS
+    pace = InductionPace("fits of weighed reasons", (1.0,) * 3 * n_steps, report)
+    place = rng.permutation(int(responses.trial.max()) + 1)
+    sums = grown_sums(language, arrays, responses, pace)
+    best = best_of_form(sums.form, place, least * responses.total)
+    pace.go_to(n_steps)
+    if best is None:
+        return []
+    if not responses.is_pooled and responses.n_outcomes * len(responses.cell) <= MOST_PAST:
+        later = _with_past(domain, sums, best[0], rng, pace, has_places=has_places)
+        other = None if later is None else best_of_form(later.form, place, least * responses.total)
+        if later is not None and other is not None and other[1] > best[1]:
+            sums, best = later, other
+    pace.go_to(2 * n_steps)
+    found = [induced(sums.form, *best)]
+    if not responses.is_pooled and participants_differ(sums, best[0]):
+        kinds = kinds_of_sums(sums, pace)
+        two = best_of_form(kinds, place, explained(best[0], sums.form.responses))
+        if two is not None and (rule := induced(kinds, *two)).criterion > found[0].criterion:
+            found.insert(0, rule)
+    pace.go_to(3 * n_steps)
+    return found
 
 
-def _searched(
+@dataclass(frozen=True)
+class GrownSums:
+    """Sums of reasons over a language that has grown on the responses."""
+
+    language: OutcomeLanguage
+    arrays: dict[str, Array]
+    """Arrays of the stimuli, a row for each distinct trial."""
+    form: RuleForm
+
+
+def grown_sums(
     language: OutcomeLanguage,
-    cells: OutcomeCells,
-    least: float,
-    rng: np.random.Generator,
+    arrays: dict[str, Array],
+    responses: Responses,
     pace: InductionPace,
-    leader: Sequence[tuple[int, int]] = (),
+    leader: Terms = (),
     *,
     of_past: bool = False,
-) -> SearchedSums | None:
-    """The path of sums, with screenings that grow from nothing and then from what the best sum leaves unexplained."""
+) -> GrownSums:
+    """Sums over screenings that grow from nothing and then from what the best sum leaves unexplained.
+
+    Sums ``of_past`` begin with a leader, and only screenings that look back grow.
+    """
     path: dict[int, OutcomeSum] = {}
-    search = OutcomeSearch(language, cells.counts)
-    now = search._fit(tuple(leader))
+    search = OutcomeSearch(language, responses.counts)
+    now = search.fit(leader)
     for _ in range(N_GROWN - of_past):
-        used = [language.terms.items[term] for term, _ in now.terms]
-        for base in (now,) if of_past or not now.terms else (search._fit(()), now):
-            language = language.grown(partial(search.promise, base), used, of_past=of_past)
-        search = OutcomeSearch(language, cells.counts)
+        language = _grown(search, now, of_past=of_past)
+        search = OutcomeSearch(language, responses.counts)
         path = search.path(MOST_TERMS, leader if of_past else now.terms, is_given=of_past)
         pace.step()
-        if not path:
-            return None
-        now = max(path.values(), key=search._worth)
-    total = float(cells.counts.sum())
-    if max(item.log_likelihood - item.price for item in path.values()) <= least * total:
-        return None
-    given = leader if of_past else None
-    size, score = _best_size(language, cells, rng, pace, given)
-    return None if size is None else SearchedSums(cells, search, path, size, score)
+        now = max(path.values(), key=search.worth, default=now)
+
+    def fit(of: Responses) -> dict[int, FittedRule]:
+        if of is responses:
+            own, sums = search, path
+        else:
+            own = OutcomeSearch(language, of.counts)
+            sums = own.path(MOST_TERMS, leader, is_given=of_past)
+            pace.step()
+        return {size: rule_of(own, (item,), np.ones(1), of) for size, item in sums.items()}
+
+    kind = "weighed reasons with memory" if of_past else "weighed reasons"
+    write = partial(_written, language, "available" in arrays)
+    return GrownSums(language, arrays, RuleForm(kind, responses, fit, write, by_row=of_past))
+
+
+def _grown(search: OutcomeSearch, now: OutcomeSum, *, of_past: bool = False) -> OutcomeLanguage:
+    """Language with the screenings that explain most beyond nothing, and beyond a sum."""
+    language = search.language
+    used = [language.terms.items[term] for term, _ in now.terms]
+    for base in (now,) if of_past or not now.terms else (search.fit(()), now):
+        language = language.grown(partial(search.promise, base), used, of_past=of_past)
+    return language
+
+
+def rule_of(
+    search: OutcomeSearch, kinds: tuple[OutcomeSum, ...], shares: Array, of: Responses
+) -> FittedRule:
+    """Sums of one or two kinds of participants, with the differences in how strictly participants follow them."""
+    free, lapse = search.language.free, float(shares @ [item.lapse for item in kinds])
+    evidence = np.stack([search.evidence(item) for item in kinds])
+    spread, factors = ParameterSpread(0.0, 0.1), np.ones(1)
+    if not of.is_pooled:
+        grid = np.linspace(-2, 2, 41)
+        by_person = [
+            logsumexp(
+                of.log_likelihoods(_probabilities(np.exp(factor) * evidence, free, lapse)[1])
+                + np.log(shares)[:, None],
+                axis=0,
+            )
+            for factor in grid
+        ]
+        spread = most_likely_normal(np.array(by_person), grid, *SENSITIVITIES)
+        factors = np.exp(spread.center + spread.spread * NODES)
+    p = _probabilities(factors[:, None, None, None] * evidence, free, lapse)[1]
+    return FittedRule(
+        OutcomeRule(kinds, shares, lapse, spread),
+        sum(item.n_terms for item in kinds),
+        p.reshape(-1, *free.shape),
+        np.tile(shares / len(factors), len(factors)),
+        sum(item.price for item in kinds),
+    )
 
 
 def _with_past(
     domain: Domain,
-    found: SearchedSums,
-    least: float,
+    sums: GrownSums,
+    best: FittedRule,
     rng: np.random.Generator,
     pace: InductionPace,
     *,
     has_places: bool,
-) -> SearchedSums | None:
+) -> GrownSums | None:
     """Sums with a memory of one's own last choice, if it explains more than in another order of the same responses."""
-    rows = found.cells.by_row()
-
-    leader = found.leader.terms
+    cells, rows = sums.form.responses.cell, sums.form.responses.by_row()
+    arrays = {name: array[cells] for name, array in sums.arrays.items()}
+    assert isinstance(best.form, OutcomeRule)
+    (now,) = best.form.kinds
 
     def read(past: OutcomePast) -> tuple[OutcomeLanguage, float] | None:
-        own = read_language(domain, rows.arrays, rows.counts, has_places=has_places, past=past)
+        own = read_language(domain, arrays, rows.counts, has_places=has_places, past=past)
         if own is None:
             return None
-        language = found.search.language.with_past(own, found.cells.cell)
+        language = sums.language.with_past(own, cells)
         search = OutcomeSearch(language, rows.counts)
-        gains = search.promise(search._fit(leader), own.terms.values, own.terms.prices)
+        gains = search.promise(search.fit(now.terms), own.terms.values, own.terms.prices)
         return language, float(gains.max())
 
-    real = read(rows.past())
+    real = read(past_of(rows))
     if real is None or real[1] <= PAST_PAYS:
         return None
-    shuffled = [read(rows.past(rng)) for _ in range(N_SHUFFLES)]
+    shuffled = [read(past_of(rows, rng)) for _ in range(N_SHUFFLES)]
     if real[1] <= 2 * max(item[1] for item in shuffled if item is not None):
         return None
-    return _searched(real[0], rows, least, rng, pace, leader, of_past=True)
+    return grown_sums(real[0], arrays, rows, pace, now.terms, of_past=True)
 
 
-def _best_size(
-    language: OutcomeLanguage,
-    cells: OutcomeCells,
-    rng: np.random.Generator,
-    pace: InductionPace,
-    leader: Sequence[tuple[int, int]] | None,
-) -> tuple[int | None, float]:
-    """Number of terms that predicts left-out trials best, its price considered, and its nats per choice."""
-    counts, group = cells.counts, cells.group
-    n_folds = N_FOLDS if leader is None else N_FOLDS_PAST
-    fold = rng.permutation(int(group.max()) + 1)[group] % n_folds
-    total = float(counts.sum())
-    paths: list[tuple[dict[int, tuple[float, float]], int]] = []
-    for left_out in range(n_folds):
-        search = OutcomeSearch(language, counts * (fold != left_out)[:, None])
-        held_out = counts * (fold == left_out)[:, None]
-        scored = {
-            size: (_log_predictive(search.predict(item), held_out, group), item.price)
-            for size, item in search.path(
-                MOST_TERMS, leader or (), is_given=leader is not None
-            ).items()
-        }
+# -- kinds of participants ---------------------------------------------------------------------------------------------
+
+
+def participants_differ(sums: GrownSums, best: FittedRule) -> bool:
+    """Whether participants differ more about a rule than responses to one rule would by chance."""
+    responses = sums.form.responses
+    assert isinstance(best.form, OutcomeRule)
+    search = OutcomeSearch(sums.language, responses.counts)
+    return search.difference(best.form.kinds[0], responses) > DIFFERENCE
+
+
+def kinds_of_sums(sums: GrownSums, pace: InductionPace) -> RuleForm:
+    """Two kinds of participants, each of which follows a sum of its own, by the number of reasons of each.
+
+    Both sums are found in turn with the participants who follow them (Dempster, Laird & Rubin, 1977), from the best
+    pair of rules of one term.
+    """
+    responses = sums.form.responses
+    language = _divided_search(sums.language, responses, N_ROUNDS, grows=True).search.language
+
+    def fit(of: Responses) -> dict[int, FittedRule]:
+        divided = _divided_search(language, of, N_ROUNDS)
         pace.step()
-        if not scored:
-            return None, 0.0
-        paths.append((scored, min(scored)))
-    worth: dict[int, tuple[float, float]] = {}
-    for size in sorted({size for scored, _ in paths for size in scored}):
-        chosen = [
-            scored[max((k for k in scored if k <= size), default=fewest)]
-            for scored, fewest in paths
-        ]
-        log_p = sum(item[0] for item in chosen) / total
-        worth[size] = (log_p, log_p - sum(item[1] for item in chosen) / n_folds / total)
-    best = max(worth, key=lambda size: worth[size][1])
-    return best, worth[best][0]
+        found: dict[int, FittedRule] = {}
+        known: set[tuple[Terms, Terms]] = set()
+        for size in range(1, MOST_OF_KIND + 1):
+            kinds = tuple(
+                path[max((k for k in path if k <= size), default=min(path))]
+                for path in divided.paths
+            )
+            terms = kinds[0].terms, kinds[1].terms
+            if terms in known:
+                continue
+            known.add(terms)
+            first = divided.first
+            for _ in range(N_ROUNDS):
+                kinds = tuple(
+                    divided.search.with_counts(of.weighed(own).counts).fit(item.terms, item)
+                    for own, item in zip((first, 1 - first), kinds, strict=True)
+                )
+                first = _belonging(divided.search, kinds, first, of)
+            shares = np.array([first.mean(), 1 - first.mean()])
+            if are_different(kinds):
+                found[size] = rule_of(divided.search, kinds, shares, of)
+        return found
+
+    write = partial(_written, language, "available" in sums.arrays)
+    return RuleForm(KINDS, responses, fit, write, by_row=sums.form.by_row)
 
 
-def _log_predictive(p: Array, counts: Array, group: NDArray[np.intp]) -> float:
-    """Nats of left-out responses; a trial may be an exception, with any proportions being equally likely."""
-    followed = np.bincount(group, (counts * np.log(np.clip(p, TINY, 1))).sum(axis=1))
-    by_trial = np.zeros((len(followed), counts.shape[1]))
-    np.add.at(by_trial, group, counts)
-    n, n_outcomes = by_trial.sum(axis=1), counts.shape[1]
-    excepted = gammaln(n_outcomes) + gammaln(by_trial + 1).sum(axis=1) - gammaln(n + n_outcomes)
-    found = np.logaddexp(np.log(1 - EXCEPTIONS) + followed, np.log(EXCEPTIONS) + excepted)
-    return float(found[n > 0].sum())
+@dataclass(frozen=True)
+class DividedSearch:
+    """Participants divided into two kinds, and sums of every size for each kind."""
+
+    search: OutcomeSearch
+    paths: tuple[dict[int, OutcomeSum], dict[int, OutcomeSum]]
+    first: Array
+    """``(n_people,)`` probability that a participant is of the first kind."""
 
 
-def _written(found: SearchedSums) -> FoundSum:
-    """The best sum as a theory."""
-    cells, search, fitted = found.cells, found.search, found.leader
-    language, response = search.language, cells.response[:, None]
-    evidence = np.where(language.free, search.evidence(fitted), -np.inf)[cells.cell]
-    own = np.take_along_axis(evidence, response, axis=1)
-    others = own - np.where(np.arange(evidence.shape[1]) == response, -np.inf, evidence)
-    spread = ParameterSpread(0.0, 0.1)
-    if not cells.is_pooled:
-        chance = 1 / evidence.shape[1]
-        spread = sensitivities(others, fitted.lapse, chance, cells.person, cells.count)
-    masked = "available" in cells.arrays
-    source, claim = write_outcomes(fitted, language, spread, masked=masked)
-    seen = cells.counts.sum(axis=1) > 0
-    shares = cells.counts / np.maximum(cells.counts.sum(axis=1, keepdims=True), 1)
-    error = float(((search.predict(fitted) - shares)[seen] ** 2).mean())
-    price = fitted.price / float(cells.counts.sum())
-    return FoundSum(source, found.cross_validated, error, fitted.n_terms, claim, price)
+def _divided_search(
+    language: OutcomeLanguage, of: Responses, n_rounds: int, *, grows: bool = False
+) -> DividedSearch:
+    search = OutcomeSearch(language, of.counts)
+    leaders, first = _best_start(search, of)
+    paths: list[dict[int, OutcomeSum]] = []
+    for _ in range(n_rounds):
+        paths = []
+        for own, leader in zip((first, 1 - first), leaders, strict=True):
+            counts = of.weighed(own).counts
+            if grows:
+                divided = search.with_counts(counts)
+                used = [language.terms.items[term] for term, _ in leader]
+                language = language.grown(partial(divided.promise, divided.fit(())), used)
+                search = OutcomeSearch(language, of.counts)
+            own_search = search.with_counts(counts)
+            paths.append(own_search.path(MOST_OF_KIND, leader, is_given=True, has_plain=True))
+        kinds = tuple(max(path.values(), key=search.worth) for path in paths)
+        leaders = tuple(item.terms for item in kinds)
+        first = _belonging(search, kinds, first, of)
+    return DividedSearch(search, (paths[0], paths[1]), first)
+
+
+def _best_start(search: OutcomeSearch, of: Responses) -> tuple[tuple[Terms, ...], Array]:
+    """The best pair of rules of one term, and how likely each participant follows the first one."""
+    counts = search.by_person(of)
+    terms: list[NDArray[np.intp]] = []
+    tables: list[Array] = []
+    for term, log_p in search.single_rules():
+        terms.append(term)
+        tables.append(np.asarray(counts @ log_p.reshape(len(term), -1).T).T)
+    term, table = np.concatenate(terms), np.concatenate(tables)
+    sign = np.arange(len(term)) % 2
+    pair = best_pair(table, search.term_prices[term], 2 * term + sign)
+    one, two = pair.rows
+    first = expit(table[one] - table[two] + logit(pair.share))
+    return (((int(term[one]), -1),), ((int(term[two]), -1),)), first
+
+
+def _belonging(
+    search: OutcomeSearch, kinds: tuple[OutcomeSum, ...], first: Array, of: Responses
+) -> Array:
+    """``(n_people,)`` probability that each participant is of the first kind."""
+    one, two = (of.log_likelihoods(np.maximum(search.predict(item), TINY)) for item in kinds)
+    share = np.clip(first.mean(), *SHARES)
+    return np.asarray(expit(one - two + logit(share)))
+
+
+def are_different(kinds: Sequence[OutcomeSum]) -> bool:
+    """Whether kinds of participants have different reasons, not the same ones at other weights."""
+    one, two = (
+        {(*term, weight > 0) for term, weight in zip(item.terms, item.weights, strict=True)}
+        for item in kinds
+    )
+    return not (one <= two or two <= one)
+
+
+def _written(
+    language: OutcomeLanguage,
+    masked: bool,
+    model: FittedRule,
+) -> tuple[str, str]:
+    assert isinstance(model.form, OutcomeRule)
+    return write_outcomes(model.form, language, masked=masked)
 
 
 # -- writing -----------------------------------------------------------------------------------------------------------
 
 
 def write_outcomes(
-    fitted: OutcomeSum, language: OutcomeLanguage, sensitivity: ParameterSpread, *, masked: bool
+    rule: OutcomeRule, language: OutcomeLanguage, *, masked: bool
 ) -> tuple[str, str]:
-    """Source and claim of a weighed sum over outcomes.
+    """Source and claim of a weighed sum over outcomes, or of two sums of two kinds of participants.
 
     Args:
-        fitted: The sum.
+        rule: The sums.
         language: Its terms.
-        sensitivity: How strictly participants follow the sum.
-        masked: Whether trials say which outcomes may be chosen.
+        masked: Whether trials state which outcomes may be chosen.
     """
     scores: list[Any] = []
     memory: dict[str, StateMemory] = {}
@@ -641,28 +857,40 @@ def write_outcomes(
         return term.code.format(*(f"score_{scores.index(score) + 1}" for score in term.scores))
 
     parameters: dict[str, Any] = {
-        "lapse": lapse_prior(ParameterSpread(fitted.lapse, 0.01)),
-        "sensitivity": sensitivity_prior(sensitivity),
+        "lapse": lapse_prior(ParameterSpread(rule.lapse, 0.01)),
+        "sensitivity": sensitivity_prior(rule.sensitivity),
     }
-    sums, words, clauses = [], [], []
-    for number, ((place, gate_place), weight, error) in enumerate(
-        zip(fitted.terms, fitted.weights, fitted.errors, strict=True), 1
-    ):
-        term = language.terms.items[place]
-        gate = language.gates.items[gate_place] if gate_place >= 0 else None
-        expression = f"({code(term)})"
-        if gate is not None:
-            expression += f" * ({code(gate)})[..., None]"
-        name = f"weight_{number}"
-        meaning = f"log odds for each unit of the reason to: {term.words}"
-        parameters[name] = weight_prior(weight, error, meaning)
-        sums.append(f'parameters["{name}"][..., None] * {expression}')
-        words.append(reason_words(weight, term, gate))
-        clauses.append(weighed_clause(name, weight, term, gate))
+    is_mixed = len(rule.kinds) > 1
+    evidence: list[list[str]] = []
+    words: list[list[str]] = []
+    clauses: list[Wording] = []
+    for fitted in rule.kinds:
+        sums, reasons = [], []
+        for (place, gate_place), weight, error in zip(
+            fitted.terms, fitted.weights, fitted.errors, strict=True
+        ):
+            term = language.terms.items[place]
+            gate = language.gates.items[gate_place] if gate_place >= 0 else None
+            expression = f"({code(term)})"
+            if gate is not None:
+                expression += f" * ({code(gate)})[..., None]"
+            name = f"weight_{len(clauses) + 1}"
+            meaning = f"log odds for each unit of the reason to: {term.words}"
+            parameters[name] = weight_prior(weight, error, meaning, keeps_sign=is_mixed)
+            sums.append(f'parameters["{name}"][..., None] * {expression}')
+            reasons.append(reason_words(weight, term, gate))
+            clauses.append(weighed_clause(name, weight, term, gate))
+        evidence.append(sums)
+        words.append(reasons)
+    if is_mixed:
+        parameters["disposition"] = disposition_prior(float(rule.shares[0]))
+        title, (claim, stated) = KINDS_TITLE, kinds_in_words(map(tendencies, words), rule.shares[0])
+    else:
+        title, claim = title_of(rule.kinds[0], language), sum_claim(words[0])
+        stated = sum_clauses(clauses)
     lines = [
         *(f"score_{place} = {score.code}" for place, score in enumerate(scores, 1)),
-        f"evidence = {sums[0]}",
-        *(f"evidence = evidence + {item}" for item in sums[1:]),
+        *_sum_lines(evidence),
         'evidence = parameters["sensitivity"][..., None] * evidence',
     ]
     chance = "1.0 / p.shape[-1]"
@@ -689,11 +917,26 @@ def write_outcomes(
             [start, body, function_text("learn", arguments, ["return {", *kept, "}"])]
         )
     called = [item for item in language.helpers if f"{_name_of(item)}(" in body]
-    claim = sum_claim(words)
     declared = f"PARAMETERS = {pformat(parameters, width=110, sort_dicts=False)}\n"
-    declared += clauses_literal(sum_clauses(clauses))
-    head = f"{module_docstring(title_of(fitted, language), claim)}\n\n{declared}"
+    declared += clauses_literal(stated)
+    head = f"{module_docstring(title, claim)}\n\n{declared}"
     return "\n\n".join([head, *(item.strip() + "\n" for item in called), body]), claim
+
+
+def _sum_lines(evidence: Sequence[Sequence[str]]) -> list[str]:
+    """Statements that add up the reasons of each kind of participants."""
+    if len(evidence) == 1:
+        names = ["evidence"]
+    else:
+        names = [f"evidence_{number}" for number in range(1, len(evidence) + 1)]
+    lines = []
+    for name, sums in zip(names, evidence, strict=True):
+        lines += [f"{name} = {sums[0]}", *(f"{name} = {name} + {item}" for item in sums[1:])]
+    if len(evidence) > 1:
+        lines.append(
+            'evidence = xp.where(parameters["disposition"][..., None] > 0, evidence_1, evidence_2)'
+        )
+    return lines
 
 
 def title_of(fitted: OutcomeSum, language: OutcomeLanguage) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lakatos.theories.discovery.induction.rule_fit import Responses
 from lakatos.theories.discovery.induction.source import ParameterSpread
 
 Array = NDArray[Any]
@@ -60,6 +61,11 @@ def population(
     """The normal over ``grid`` that makes people's answers most likely; ``log_p`` is ``(n_grid, n_rows)``."""
     n_people = int(person.max()) + 1
     by_person = np.stack([np.bincount(person, row, minlength=n_people) for row in log_p])
+    return most_likely_normal(by_person, grid, least, most)
+
+
+def most_likely_normal(by_person: Array, grid: Array, least: float, most: float) -> ParameterSpread:
+    """The normal over ``grid`` that makes responses most likely; ``by_person`` is ``(n_grid, n_people)`` nats."""
     likelihood = np.exp(by_person - by_person.max(axis=0))
     spreads = np.geomspace(least, most, 8)
     prior = np.exp(-0.5 * ((grid - grid[:, None]) / spreads[:, None, None]) ** 2)
@@ -67,3 +73,27 @@ def population(
     total = np.log(np.maximum(prior @ likelihood, 1e-300)).sum(axis=-1)
     row, column = np.unravel_index(int(total.round(DIGITS).argmax()), total.shape)
     return ParameterSpread(float(grid[column]), float(spreads[row]))
+
+
+def lapses_about(p: Array, responses: Responses, pooled: float) -> ParameterSpread:
+    """Lapses of participants who follow a rule between two options.
+
+    Args:
+        p: ``(n_cells,)`` probability of the second option.
+        responses: Responses to these cells.
+        pooled: Lapses of all participants together.
+    """
+    if responses.is_pooled:
+        return ParameterSpread(pooled, 0.005)
+    p = p[responses.cell]
+    right = np.where(responses.response == 1, p, 1 - p)
+    return lapses(right, 0.5, responses.person, responses.count, pooled)
+
+
+def sensitivities_about(log_odds: Array, responses: Responses, lapse: float) -> ParameterSpread:
+    """Factors of participants on the log odds ``(n_cells,)`` of the second option."""
+    if responses.is_pooled:
+        return ParameterSpread(0.0, 0.02)
+    log_odds = log_odds[responses.cell]
+    signed = np.where(responses.response == 1, log_odds, -log_odds)
+    return sensitivities(signed[:, None], lapse, 0.5, responses.person, responses.count)

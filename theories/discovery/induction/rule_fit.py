@@ -1,32 +1,87 @@
-"""Fit of an induced rule to responses held out of the search, and the number of terms that it supports."""
+"""Fits of rules to responses held out of the search, and the number of terms that the responses support.
+
+One criterion serves every form of rule over any number of outcomes: the log predictive probability of trials that took
+no part in the search, with what the rule knows of a participant's responses together.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betaln, logsumexp
+from scipy.special import gammaln, logsumexp
 
-from lakatos.theories.discovery.induction.additive import AdditiveSearch
-from lakatos.theories.discovery.induction.population import lapses, sensitivities
-from lakatos.theories.discovery.induction.source import ParameterSpread
-from lakatos.theories.discovery.induction.terms import InductionAnswers, TermTable
+from lakatos.theories.discovery.induction.pace import InductionPace
 
 Array = NDArray[np.float64]
+Rows = NDArray[np.intp]
 N_FOLDS = 5
 N_FOLDS_PAST = 3
 """Number of folds where cells are single responses, which are many."""
 MOST_TERMS = 8
-LAPSES = (0.05, 0.1, 0.2)
-"""Lapse rates tried for sums, whose lapses bound how sure people can be."""
-FAMILIAR = 2.0
-"""Nats that other lapses must explain more than those of the rule lists."""
 EXCEPTIONS = 0.05
 """Share of distinct trials on which a rule may be wrong altogether, when left-out responses are predicted."""
 TINY = 1e-4
-"""Probabilities are kept this far from 0 when held-out responses are predicted."""
+"""Probabilities are kept this far from 0 and 1 when held-out responses are predicted."""
+
+
+@dataclass(frozen=True)
+class Responses:
+    """Responses in rows, and the cells that they belong to: distinct trials, or single responses."""
+
+    cell: Rows
+    """``(n_rows,)``."""
+    person: Rows
+    response: Rows
+    count: Array
+    trial: Rows
+    """``(n_cells,)`` trial of each cell."""
+    n_outcomes: int
+    is_pooled: bool = False
+    """Whether participants could not be told apart."""
+
+    @cached_property
+    def counts(self) -> Array:
+        """``(n_cells, n_outcomes)`` responses of all participants."""
+        table = np.zeros((len(self.trial), self.n_outcomes))
+        np.add.at(table, (self.cell, self.response), self.count)
+        return table
+
+    @property
+    def by_person(self) -> Array:
+        """``(n_people, n_cells, n_outcomes)``."""
+        table = np.zeros((int(self.person.max()) + 1, len(self.trial), self.n_outcomes))
+        np.add.at(table, (self.person, self.cell, self.response), self.count)
+        return table
+
+    @property
+    def total(self) -> float:
+        """Number of responses."""
+        return float(self.count.sum())
+
+    def by_row(self) -> Responses:
+        """The same with a cell for every row."""
+        return replace(self, cell=np.arange(len(self.cell)), trial=self.trial[self.cell])
+
+    def on(self, trials: NDArray[np.bool_]) -> Responses:
+        """Responses to some of the trials only; ``(n_trials,)``."""
+        return replace(self, count=self.count * trials[self.trial[self.cell]])
+
+    def weighed(self, weights: Array) -> Responses:
+        """The same with a weight for each participant; ``(n_people,)``."""
+        return replace(self, count=self.count * weights[self.person])
+
+    def log_likelihoods(self, p: Array) -> Array:
+        """``(..., n_people)`` nats of each participant's responses at ``p`` ``(..., n_cells, n_outcomes)``."""
+        rows = self.count * np.log(p[..., self.cell, self.response])
+        n_people = int(self.person.max()) + 1
+        found = [
+            np.bincount(self.person, row, n_people) for row in rows.reshape(-1, rows.shape[-1])
+        ]
+        return np.array(found, dtype=np.float64).reshape(*rows.shape[:-1], n_people)
 
 
 @dataclass(frozen=True)
@@ -36,15 +91,15 @@ class FittedRule:
     form: object
     n_terms: int
     probabilities: Array
-    """``(n_kinds, n_cells)`` of the second option."""
+    """``(n_kinds, n_cells, n_outcomes)`` for each kind of participants."""
     shares: Array
-    """``(n_kinds,)`` of people."""
+    """``(n_kinds,)`` of participants."""
     price: float
     """Code length of its terms, nats."""
 
 
-Fit = Callable[[Array], dict[int, FittedRule]]
-"""Answers ``(n_people, n_cells, 2)``, some of them left out, to the best rule of every size."""
+Fit = Callable[[Responses], dict[int, FittedRule]]
+"""Responses, some of them held out, to the best rule of every size."""
 Write = Callable[[FittedRule], tuple[str, str]]
 
 
@@ -53,16 +108,18 @@ class RuleForm:
     """A way to find rules and to write them down."""
 
     kind: str
-    by_row: bool
-    """Whether its cells are the single responses, or the distinct trials."""
+    responses: Responses
+    """All of them."""
     fit: Fit
     write: Write
     work: float = 1.0
     """Duration of a fit, roughly, relative to those of other forms."""
+    by_row: bool = False
+    """Whether its cells are the single responses, because it looks back; else they are the distinct trials."""
 
     @property
     def n_folds(self) -> int:
-        """Parts of the trials that are left out in turn."""
+        """Parts of the trials that are held out in turn."""
         return N_FOLDS_PAST if self.by_row else N_FOLDS
 
     @property
@@ -71,133 +128,140 @@ class RuleForm:
         return 1 + self.n_folds
 
 
-def best_lapse(columns: TermTable, divisions: TermTable, counts: Array, found: float) -> float:
-    """Find the lapse of sums of reasons: the one that the rule lists found, or another one that explains more."""
+@dataclass(frozen=True)
+class InducedRule:
+    """A rule as a theory."""
 
-    def reached(lapse: float) -> float:
-        path = AdditiveSearch(columns, divisions, counts, lapse).path(MOST_TERMS)
-        return max((item.score for item in path), default=-np.inf) + (
-            FAMILIAR if lapse == found else 0.0
-        )
+    source: str
+    cross_validated: float
+    """Log predictive probability of responses to trials that took no part in finding it, nats per choice; one trial in
+    twenty may be an exception."""
+    error: float
+    """Mean squared error of choice proportions on the distinct trials that were presented, as fitted."""
+    n_terms: int
+    kind: str
+    claim: str
+    price: float
+    """Code length of its terms, nats per choice."""
 
-    return max((found, *LAPSES), key=reached)
-
-
-def _counts(answers: InductionAnswers, by_row: bool, used: NDArray[np.bool_]) -> Array:
-    """``(n_people, n_cells, 2)`` responses to the trials in ``used``; as if of one person where cells are responses."""
-    kept = used[answers.trial] * answers.count
-    if by_row:
-        table = np.zeros((1, len(kept), 2))
-        table[0, np.arange(len(kept)), answers.response] = kept
-        return table
-    table = np.zeros((int(answers.person.max()) + 1, len(used), 2))
-    np.add.at(table, (answers.person, answers.trial, answers.response), kept)
-    return table
+    @property
+    def criterion(self) -> float:
+        """Cross-validated score less the price, nats per choice."""
+        return self.cross_validated - self.price
 
 
-def best_size(
-    form: RuleForm, answers: InductionAnswers, place: NDArray[np.intp]
-) -> tuple[int | None, float]:
-    """The size that predicts left-out trials best, its price considered, and its score in nats per choice."""
-    n_folds = form.n_folds
-    fold = place % n_folds
+def counted(form: RuleForm, pace: InductionPace) -> RuleForm:
+    """The same form, each of whose fits is reported."""
+
+    def fit(responses: Responses) -> dict[int, FittedRule]:
+        models = form.fit(responses)
+        pace.step()
+        return models
+
+    return replace(form, fit=fit)
+
+
+def best_of_form(form: RuleForm, place: Rows, least: float) -> tuple[FittedRule, float] | None:
+    """The rule of one form, of the size that predicts held-out trials best, fitted to all responses, and its score.
+
+    Args:
+        form: The way to find and to write it.
+        place: ``(n_trials,)`` order in which trials are divided into folds.
+        least: Nats that it must explain of the responses that it is fitted to.
+
+    Returns:
+        None if no rule does, or if none can be judged.
+    """
+    models = form.fit(form.responses)
+    if max((explained(item, form.responses) for item in models.values()), default=-np.inf) <= least:
+        return None
+    size, score = best_size(form, place)
+    if size is None:
+        return None
+    # A larger one that explains no more was better by chance on the trials held out.
+    small = [item for k, item in sorted(models.items()) if k <= size] or [models[min(models)]]
+    return max(small, key=lambda item: explained(item, form.responses)), score
+
+
+def induced(form: RuleForm, model: FittedRule, score: float) -> InducedRule:
+    """A rule that was found, written as a theory."""
+    source, claim = form.write(model)
+    error, price = error_of(model, form.responses), model.price / form.responses.total
+    return InducedRule(source, score, error, model.n_terms, form.kind, claim, price)
+
+
+def best_size(form: RuleForm, place: Rows) -> tuple[int | None, float]:
+    """The size that predicts held-out trials best, its price considered, and its score in nats per choice."""
+    fold = place % form.n_folds
     scores: dict[int, float] = {}
     prices: dict[int, float] = {}
     fits = []
-    for left_out in range(n_folds):
-        models = form.fit(_counts(answers, form.by_row, fold != left_out))
-        fits.append((models, _counts(answers, form.by_row, fold == left_out)))
-    sizes = sorted({size for models, _ in fits for size in models})
-    trial = answers.trial if form.by_row else np.arange(len(fold))
-    total = float(answers.count.sum())
+    for held_out in range(form.n_folds):
+        models = form.fit(form.responses.on(fold != held_out))
+        if not models:
+            return None, 0.0
+        rest = form.responses.on(fold == held_out)
+        fits.append({k: (log_predictive(item, rest), item.price) for k, item in models.items()})
+    sizes = sorted({size for scored in fits for size in scored})
     for size in sizes:
-        log_p = price = 0.0
-        for models, held_out in fits:
-            if not models:
-                return None, 0.0
-            fitting = [k for k in models if k <= size] or [min(models)]
-            model = models[max(fitting)]
-            log_p += _log_predictive(model, held_out, trial)
-            price += model.price / n_folds
-        scores[size], prices[size] = log_p / total, price / total
-    if not scores:
-        return None, 0.0
+        chosen = [
+            scored[max((k for k in scored if k <= size), default=min(scored))] for scored in fits
+        ]
+        scores[size] = sum(log_p for log_p, _ in chosen) / form.responses.total
+        prices[size] = sum(price for _, price in chosen) / form.n_folds / form.responses.total
     best = max(sizes, key=lambda size: scores[size] - prices[size])
     return best, scores[best]
 
 
-def most_explained(answers: InductionAnswers) -> float:
-    """Nats of which rules without memory that say the same of everybody explain no more: by each trial's proportion."""
-    counts = answers.counts
-    shares = counts[:, 1] / np.maximum(counts.sum(axis=1), 1)
-    proportions = FittedRule(None, 0, shares[None], np.ones(1), 0.0)
-    everything = _counts(answers, False, np.ones(len(counts), dtype=bool))
-    return _log_predictive(proportions, everything, np.arange(len(counts)))
+def most_explained(responses: Responses) -> float:
+    """Nats of which rules without memory that predict the same of all participants explain no more.
+
+    They are those of each trial's proportions.
+    """
+    shares = responses.counts / np.maximum(responses.counts.sum(axis=1, keepdims=True), 1)
+    return log_predictive(FittedRule(None, 0, shares[None], np.ones(1), 0.0), responses)
 
 
-def _explained(
-    form: RuleForm, answers: InductionAnswers, counts: Array
-) -> Callable[[FittedRule], float]:
-    """Log predictive probability of the responses that a model was fitted to, less the model's price, in nats."""
-    trial = answers.trial if form.by_row else np.arange(len(answers.counts))
-    return lambda model: _log_predictive(model, counts, trial) - model.price
+def explained(model: FittedRule, responses: Responses) -> float:
+    """Log predictive probability of the responses that a rule was fitted to, less its price, in nats."""
+    return log_predictive(model, responses) - model.price
 
 
-def _log_predictive(model: FittedRule, counts: Array, trial: NDArray[np.intp]) -> float:
-    """Nats of left-out responses: of each distinct trial, plus what kinds of people add for a person's responses.
+def log_predictive(model: FittedRule, responses: Responses) -> float:
+    """Nats of responses: of each distinct trial, plus what kinds of participants add for the responses of one of them.
 
-    A trial may be an exception to the rule, with any proportion being equally likely: otherwise a single trial that a
+    A trial may be an exception to the rule, with any proportions being equally likely: otherwise a single trial that a
     sure rule gets wrong would outweigh all others.
-
-    Args:
-        model: Fitted without these responses.
-        counts: ``(n_people, n_cells, 2)``.
-        trial: ``(n_cells,)`` distinct trial of each cell.
     """
     p = np.clip(model.probabilities, TINY, 1 - TINY)
-    mean = model.shares @ p
-    totals = counts.sum(axis=0)
-    cells = totals[:, 1] * np.log(mean) + totals[:, 0] * np.log(1 - mean)
-    followed = np.bincount(trial, cells)
-    a, b = (np.bincount(trial, totals[:, side]) for side in (0, 1))
-    excepted = np.log(EXCEPTIONS) + betaln(a + 1, b + 1)
-    by_trial = np.logaddexp(np.log(1 - EXCEPTIONS) + followed, excepted)[a + b > 0].sum()
+    mean = np.tensordot(model.shares, p, 1)
+    cells = (responses.counts * np.log(mean)).sum(axis=1)
+    followed = np.bincount(responses.trial, cells)
+    by_trial = np.zeros((len(followed), responses.n_outcomes))
+    np.add.at(by_trial, responses.trial, responses.counts)
+    n = by_trial.sum(axis=1)
+    log_excepted = gammaln(responses.n_outcomes) + gammaln(by_trial + 1).sum(axis=1)
+    log_excepted -= gammaln(n + responses.n_outcomes)
+    found = np.logaddexp(np.log(1 - EXCEPTIONS) + followed, np.log(EXCEPTIONS) + log_excepted)
+    log_p = float(found[n > 0].sum())
     if len(model.shares) == 1:
-        return float(by_trial)
-    by_kind = counts[..., 1] @ np.log(p).T + counts[..., 0] @ np.log(1 - p).T
-    return float(by_trial + logsumexp(by_kind + np.log(model.shares), axis=1).sum() - cells.sum())
+        return log_p
+    by_kind = responses.log_likelihoods(p) + np.log(model.shares)[:, None]
+    return float(log_p + logsumexp(by_kind, axis=0).sum() - cells.sum())
 
 
-def _error(answers: InductionAnswers, model: FittedRule, by_row: bool) -> float:
-    counts = answers.counts
-    predicted = model.shares @ model.probabilities
-    if by_row:
-        totals = np.bincount(answers.trial, answers.count, minlength=len(counts))
-        sums = np.bincount(answers.trial, predicted * answers.count, minlength=len(counts))
-        predicted = sums / np.maximum(totals, 1e-12)
-    seen = counts.sum(axis=1) > 0
-    return float(np.mean((predicted[seen] - counts[seen, 1] / counts[seen].sum(axis=1)) ** 2))
+def error_of(model: FittedRule, responses: Responses) -> float:
+    """Mean squared error of the proportions of outcomes over the distinct trials."""
+    weights = responses.counts.sum(axis=1, keepdims=True)
+    predicted = np.tensordot(model.shares, model.probabilities, 1) * weights
+    n_trials = int(responses.trial.max()) + 1
+    error, total = np.zeros((n_trials, responses.n_outcomes)), np.zeros((n_trials, 1))
+    np.add.at(error, responses.trial, predicted - responses.counts)
+    np.add.at(total, responses.trial, weights)
+    seen = total[:, 0] > 0
+    return float(((error[seen] / total[seen]) ** 2).mean())
 
 
-# How people differ
-
-
-def by_rows(answers: InductionAnswers, cells: Array, by_row: bool) -> Array:
-    """Values for each response, of those that are for each trial."""
-    return cells if by_row else cells[answers.trial]
-
-
-def _lapses(answers: InductionAnswers, p: Array, pooled: float) -> ParameterSpread:
-    """``(n_rows,)`` lapses of people who follow the rule ``p``."""
-    if not answers.has_order:
-        return ParameterSpread(pooled, 0.005)
-    right = np.where(answers.response == 1, p, 1 - p)
-    return lapses(right, 0.5, answers.person, answers.count, pooled)
-
-
-def _sensitivities(answers: InductionAnswers, log_odds: Array, lapse: float) -> ParameterSpread:
-    """Factors on everybody's log odds ``(n_rows,)``."""
-    if not answers.has_order:
-        return ParameterSpread(0.0, 0.02)
-    signed = np.where(answers.response == 1, log_odds, -log_odds)
-    return sensitivities(signed[:, None], lapse, 0.5, answers.person, answers.count)
+def of_two(p: Array) -> Array:
+    """``(n_kinds, n_cells, 2)`` probabilities by those of the second option."""
+    return np.stack([1 - p, p], axis=-1)

@@ -252,11 +252,61 @@ def normal_prior(value: float, error: float, **how: Any) -> dict[str, Any]:
     return {"prior": "normal", "mean": rounded(value), "sd": max(rounded(error), 1e-4), **how}
 
 
-def weight_prior(weight: float, error: float, meaning: str) -> dict[str, Any]:
-    """Prior of a weight, as a source declares it."""
+def weight_prior(
+    weight: float, error: float, meaning: str, *, keeps_sign: bool = False
+) -> dict[str, Any]:
+    """Prior of a weight, as a source declares it; one that ``keeps_sign`` has no clause that states the other side."""
     limit = rounded(4 * abs(weight) + 6 * error)
+    low, high = -limit, limit
+    if keeps_sign:
+        low, high = (0.0, limit) if weight > 0 else (-limit, 0.0)
     sd = min(error, 0.1 * abs(weight))
-    return normal_prior(weight, sd, low=-limit, high=limit, unit="log odds", meaning=meaning)
+    return normal_prior(weight, sd, low=low, high=high, unit="log odds", meaning=meaning)
+
+
+def disposition_prior(share: float) -> dict[str, Any]:
+    """Prior of the parameter that divides participants into two kinds, as a source declares it."""
+    return {
+        "prior": "normal",
+        "mean": rounded(float(ndtri(share))),
+        "sd": 1.0,
+        "low": -4.0,
+        "high": 4.0,
+        "unit": "standard deviations",
+        "meaning": "people above 0 are of the first kind",
+    }
+
+
+KINDS_TITLE = "Two kinds of people"
+
+
+def kinds_in_words(
+    kinds: Iterable[str], share: float, *further: Wording
+) -> tuple[str, list[Wording]]:
+    """Claim and clauses of two kinds of participants.
+
+    Args:
+        kinds: Description of what each kind does.
+        share: Share of the first kind.
+        further: Clauses that hold for both.
+    """
+    one, two = kinds
+    claim = f"some people (about {100 * share:.0f}%) {one}, and the others {two}"
+    clause = Wording(
+        f"{{who}} {one}",
+        parameter="disposition",
+        opposite_short=two,
+        label="two kinds of people",
+        opposite_label="one rule for all people",
+    )
+    ends = "".join(f"; they {item.clause}" for item in further)
+    return f"{claim}{ends}.", [clause, *further]
+
+
+def tendencies(reasons: Sequence[str]) -> str:
+    """Reasons that participants add up, as one predicate."""
+    comma = "," if any("," in item for item in reasons) else ""
+    return f"tend to {f'{comma} and to '.join(reasons)}"
 
 
 def sensitivity_prior(spread: ParameterSpread) -> dict[str, Any]:
@@ -517,31 +567,14 @@ def write_mixture(
     """Source and claim of a mixture of two kinds of people."""
     writer = _TheoryWriter(vocabulary, first_array)
     writer.parameters["lapse"] = lapse_prior(lapse)
-    writer.parameters["disposition"] = {
-        "prior": "normal",
-        "mean": rounded(float(ndtri(found.share))),
-        "sd": 1.0,
-        "low": -4.0,
-        "high": 4.0,
-        "unit": "standard deviations",
-        "meaning": "people above 0 are of the first kind",
-    }
+    writer.parameters["disposition"] = disposition_prior(found.share)
     names, words = [], []
     for kind in found.kinds:
         term = leads.items[kind.lead]
         consistency = "1.0" if kind.sign > 0 else "0.0"
         names.append(writer.choice(f"follow({writer.code(term)}, {consistency}, 0.5, xp)"))
         words.append(by_rank(term.words if kind.sign > 0 else term.opposite))
-    claim = f"some people {words[0]}, and others {words[1]}; they guess at ties."
     result = f'xp.where(parameters["disposition"] > 0, {names[0]}, {names[1]})'
-    clauses = [
-        Wording(
-            f"{{who}} {words[0]}",
-            parameter="disposition",
-            opposite_short=words[1],
-            label="two kinds of people",
-            opposite_label="one rule for all people",
-        ),
-        Wording("guess at ties", sentence=2),
-    ]
-    return writer.text("Two kinds of people", claim, result, clauses), claim
+    guess = Wording("guess at ties", sentence=2)
+    claim, clauses = kinds_in_words(words, found.share, guess)
+    return writer.text(KINDS_TITLE, claim, result, clauses), claim

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from lakatos.experiments.task import Domain, Stimuli, Trials, identities
 from lakatos.theories.discovery.induction.library import values_of_all, vocabulary
 from lakatos.theories.discovery.induction.phrase import at_cut, having, with_article
+from lakatos.theories.discovery.induction.rule_fit import Responses
 from lakatos.theories.language.option_score import TINY, OptionScore, TermVocabulary
 
 Array = NDArray[Any]
@@ -99,12 +101,16 @@ class InductionAnswers:
     options: tuple[str, ...] = ("A", "B")
     """Names of the two options in the domain."""
 
+    @cached_property
+    def responses(self) -> Responses:
+        """Responses to the distinct trials."""
+        trials, is_pooled = np.arange(self.scores.shape[1]), not self.has_order
+        return Responses(self.trial, self.person, self.response, self.count, trials, 2, is_pooled)
+
     @property
     def counts(self) -> Array:
-        """``(n_trials, 2)`` responses of everybody."""
-        table = np.zeros((self.scores.shape[1], 2))
-        np.add.at(table, (self.trial, self.response), self.count)
-        return table
+        """``(n_trials, 2)`` responses of all participants."""
+        return self.responses.counts
 
 
 def read_answers(domain: Domain, trials: Sequence[Trials]) -> InductionAnswers:
