@@ -131,7 +131,7 @@ def decisions(
     *,
     kind: int = UNKNOWN,
     center: float = 0.0,
-    scale: float = 1.0,
+    scale: Array | float = 1.0,
     last: Array | None = None,
     luck: Array | None = None,
     best_only: bool = False,
@@ -145,7 +145,7 @@ def decisions(
             number from 0 to below 1, which decides the rank.
         kind: Kind of values: `UNKNOWN`, `UNIFORM`, `NORMAL` or `RANKS`.
         center: Mean of the distribution.
-        scale: Its standard deviation; negative where low values are good.
+        scale: Its standard deviation, for all steps or for each; negative where low values are good.
         last: ``(n_steps,)`` the last value, like ``draw``, if it must be taken after this step. None: unknown.
         luck: ``(n_steps,)`` numbers from 0 to 1 that decide whether a value is the best of its whole sequence: the
             lower, the sooner. None: unknown.
