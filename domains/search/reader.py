@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from lakatos.domains.kit.walked import place_of_decision, walked_trials
 from lakatos.domains.search.evidence import (
     NO,
     YES,
@@ -145,7 +146,7 @@ def sequences_of_rows(
     better = directions(cells, columns)[row]
     if kind == UNKNOWN:
         check_one_scale(cells, columns, steps, value, better)
-    number = pd.Series(participant[row]).groupby(participant[row]).cumcount().to_numpy()
+    number = place_of_decision(participant[row])
     if kind == RANKS:
         # any number below the rank and above the one before stands for it; the same for a step of every participant
         draw = (value - 1 + (GOLDEN * (number + 1)) % 1) / place
@@ -158,7 +159,7 @@ def sequences_of_rows(
     final = np.append((value[1:] - 0.5) / length[1:] if kind == RANKS else draw[1:], 0.0)
     kept = ~is_last
     who, response = participant[row[kept]], np.where(is_taken[kept], TAKE, CONTINUE)
-    step = pd.Series(who).groupby(who).cumcount().to_numpy()
+    step = place_of_decision(who)
     last = np.where(follows, final, 0.0)[kept]
     # sessions stand in the order of their content, whatever that of participants in the file
     contents = np.column_stack([length[kept], draw[kept], last, response])
@@ -167,24 +168,18 @@ def sequences_of_rows(
         sorted(sessions, key=lambda own: (len(own), contents[own].astype(">f8").tobytes()))
     )
     scales = better[kept][order] * spread
-    trials = Trials(
-        experiment=name,
-        stimuli=decisions(
-            length[kept][order],
-            draw[kept][order],
-            kind=kind,
-            # standard deviations of a file mean the same in any unit
-            center=0.0 if kind == UNKNOWN else center,
-            scale=1.0 if kind == UNKNOWN else scales,
-            last=last[order],
-            position=step[order],
-        ),
-        participant=who,
-        trial=np.argsort(order),
-        response=response,
-        count=np.ones(len(who), dtype=np.int64),
-        n_people=int(participant.max()) + 1,
+    session = decisions(
+        length[kept][order],
+        draw[kept][order],
+        kind=kind,
+        # standard deviations of a file mean the same in any unit
+        center=0.0 if kind == UNKNOWN else center,
+        scale=1.0 if kind == UNKNOWN else scales,
+        last=last[order],
+        position=step[order],
     )
+    trial, n_people = np.argsort(order), int(participant.max()) + 1
+    trials = walked_trials(name, session, who, trial, response, n_people, {})
     domain.check(trials.stimuli)
     return replace(trials, feedback=_feedback(domain, trials)), row[kept]
 
@@ -193,7 +188,7 @@ def _feedback(domain: Domain, trials: Trials) -> dict[str, Array]:
     """What followed each decision, as the task has it."""
     sequences, before = trials.sequences, dict[str, Array]()
     who, found = np.asarray(trials.participant), dict[str, Array]()
-    step = pd.Series(who).groupby(who).cumcount().to_numpy()
+    step = place_of_decision(who)
     for number in range(sequences.trial.shape[1]):
         arrays = trials.stimuli.take(np.maximum(sequences.trial[:, number], 0)).arrays
         response = sequences.response[None, :, number]
