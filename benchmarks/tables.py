@@ -109,6 +109,7 @@ SETTINGS: dict[str, dict[str, tuple[str, ...]]] = {
     "theories/staleness": {"cells": ("domain", "truth")},
     "theories/tasks_recovered": {"cells": ("kind",)},
     "theories/tasks_recovered_parameters": {"cells": ("kind",)},
+    "theories/tasks_recovered_search": {"cells": ("kind",)},
     "theories/timed_calibration": {"summary": ("theory",), "parts": ("theory",)},
     "theories/timed_densities": {"cases": ("model", "numbers v", "numbers sv", "numbers A")},
     "theories/transfer": {"cells": ("group", "target")},

@@ -14,9 +14,10 @@ Theories place the K - 1 criteria of a scale with K categories by one or two par
 the criterion between "new" and "old" (from half-way between new items and the strongest old ones) and the distance of
 the others from it, which is the same for each category, a power of the category, or log odds; those among "old" may be
 wider by a factor. On the participants' page the task is detection: whether a cloud has more orange dots than blue ones.
-A cloud of one strength looks the same each time. Lists that participants study cannot be shown. There are no published
-responses here; `studies/recognition.toml` has simulated participants. A report draws the receiver operating
-characteristic (ROC), and `measures.py` gives d', c and the area under the ROC for a notebook.
+A cloud of one strength looks the same each time. Where a study gives a list of items (``page.study``), participants
+study old items first, words or files, and the trials test them among new ones. There are no published responses here;
+`studies/recognition.toml` has simulated participants. A report draws the receiver operating characteristic (ROC), and
+`measures.py` gives d', c and the area under the ROC for a notebook.
 
 References:
     Green & Swets (1966), Signal detection theory and psychophysics;
@@ -248,6 +249,27 @@ class RecognitionDomain(OneShot):
             "log_odds_of_old": np.log(share / (1 - share)),
             "categories": 1.0 * n_categories(stimuli),
         }
+
+    def studied(self, stimuli: Stimuli) -> Array:
+        """See `participants.web.study_list.StudiesItems`: strength is the share of presentations.
+
+        Raises:
+            StimuliError: An item is a lure or has a strength although it is new, or participants know another share
+                of old items.
+        """
+        old, strength, share = stimuli["old"], stimuli["strength"], stimuli["old_share"]
+        if (stimuli["lure"] == 1).any():
+            raise StimuliError(
+                "no item of a list is known to be similar to another one: leave out lures."
+            )
+        if ((old == 0) & (strength != 1)).any():
+            raise StimuliError("new items of a list have the strength 1.")
+        if (np.abs(share - old.mean()) > 0.01).any():
+            raise StimuliError(
+                f"{old.mean():.0%} of the items of a list are old, and participants know of {share[0]:.0%}: give "
+                f"old_shares = [{old.mean():.3g}]."
+            )
+        return np.asarray(old * strength)
 
     def landmarks(self, stimuli: Stimuli) -> dict[str, Array]:
         """See `experiments.answer_scale.HasLandmarks`: responses may lie near the surest right one."""

@@ -1,7 +1,8 @@
 """Sequences from a file: a row for each value that was seen, with the decision, or a row for each sequence.
 
 A row of a sequence has all its values in columns and the place of the one that was taken. The last value of a sequence
-must be taken, so that a row of it is no decision. Nothing is decided after a value was taken.
+must be taken, so that a row of it is no decision. Nothing is decided after a value was taken. What other columns and
+the values themselves show against a reading stands in `evidence`.
 """
 
 from __future__ import annotations
@@ -15,12 +16,29 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from lakatos.domains.kit.walked import place_of_decision, walked_trials
+from lakatos.domains.search.evidence import (
+    NO,
+    YES,
+    Steps,
+    check_direction,
+    check_one_scale,
+    check_other_lengths,
+    check_ranks,
+    could_be_length,
+    directions,
+    errors_above,
+    first_place,
+    goal_column,
+    is_called_length,
+    longest_of,
+    stated_first_place,
+)
 from lakatos.domains.search.task import LONGEST, NORMAL, RANKS, SPREAD, UNIFORM, UNKNOWN, decisions
 from lakatos.experiments.adoption.layouts import NeededParts, Reading, StimulusLayout
 from lakatos.experiments.adoption.mapping import AnswerColumns
 from lakatos.experiments.adoption.names import CHOICES, words_of
 from lakatos.experiments.adoption.option_code import chosen_options
-from lakatos.experiments.adoption.plausible import FEWEST, REVERSED, question
 from lakatos.experiments.adoption.recognised import missed_cells
 from lakatos.experiments.adoption.row_cells import RowCells, read_part, whole_numbers
 from lakatos.experiments.adoption.signatures import (
@@ -38,26 +56,43 @@ CONTINUE, TAKE = 0, 1
 TAKEN = {
     "take", "takes", "taken", "took", "accept", "accepts", "accepted", "stop", "stopped", "stops", "select", "selected",
     "choose", "chosen", "chose", "pick", "picked", "hire", "hired", "buy", "bought", "purchase", "purchased", "keep",
+    "nehmen", "genommen", "behalten", "stopp", "gestoppt",
 }  # fmt: skip
 PASSED = {
     "continue", "continued", "continues", "go", "reject", "rejected", "pass", "passed", "skip", "skipped", "next",
-    "wait", "waited", "search", "searched", "leave", "left", "decline", "declined", "not",
+    "wait", "waited", "search", "searched", "leave", "left", "decline", "declined", "not", "weiter", "ablehnen",
 }  # fmt: skip
 """Words in cells, and in names of columns, for taking a value and for going on."""
-YES, NO = {"1", "1.0", "true", "t", "yes", "y"}, {"0", "0.0", "false", "f", "no", "n"}
-COSTS = {"price", "prices", "cost", "costs", "fare", "rent", "fee"}
+COSTS = {"price", "prices", "cost", "costs", "fare", "rent", "fee", "preis"}
 """Words in names of columns of which low values are good."""
-VALUES = {"value", "values", "val", "number", "score", "quality", "offer", "amount", "rank", *COSTS}
-LENGTHS = {"length", "n", "size", "total", "max", "maximum", "count"}
-STOPS = {"stop", "stopped", "stopping", "taken", "accepted"}
+VALUES = {
+    "value",
+    "values",
+    "val",
+    "number",
+    "score",
+    "quality",
+    "offer",
+    "amount",
+    "rank",
+    "wert",
+    *COSTS,
+}
+STOPS = {"stop", "stopped", "stopping", "taken", "accepted", "gestoppt"}
 NORMATIVE = {"optimal", "optimum", "best", "ideal", "model", "correct", "predicted", "expected"}
 """Words in names of columns of what would have been right, which is no response."""
 VAGUE = {"number", "rank"}
 """Words of values that also name other numbers, so that they decide nothing beside further numbers."""
-"""Words in names of columns of values, of the length of sequences, and of the place of the value that was taken."""
+"""Words in names of columns of values, and of the place of the value that was taken."""
 LOW, HIGH = {"low", "lowest", "min", "minimum"}, {"high", "highest", "max", "maximum"}
 NUMBERED = re.compile(r"(.*?)(\d{1,3})")
 POSITIONS = {"position", "place", "index"}
+VIEWED = {"viewed", "seen", "inspected", "searched"}
+"""Words in names of columns of places, and of how many values were seen."""
+NO_DECISIONS = {"left", "not", "go"}
+"""Words that alone show no decision."""
+MOST_DECISIONS = 3
+"""Different cells of a column of decisions, of which one may stand for a value that had to be taken."""
 FEWEST_VALUES = 3
 """Values of the shortest sequence whose columns are recognised by their numbers."""
 GOLDEN = 0.6180339887498949
@@ -100,29 +135,31 @@ def sequences_of_rows(
         TrialsError: The mapping cannot be right.
     """
     of_row = isinstance(columns.stimulus["value"], list | tuple)
-    steps = (_in_columns if of_row else _in_rows)(cells, columns, participant, notes)
-    kind, center, spread = _distribution(cells, columns, steps["value"], notes)
-    row, place, length = (steps[key].to_numpy() for key in ("row", "place", "length"))
-    is_taken, value = steps["taken"].to_numpy(), steps["value"].to_numpy()
-    better = float(columns.stimulus.get("better", 1.0))
-    if better not in (1, -1):
-        raise TrialsError(
-            f"better is {better:g}; say 1 if high values are good, and -1 if low ones are."
-        )
-    number = pd.Series(participant[row]).groupby(participant[row]).cumcount().to_numpy()
+    found = (_in_columns if of_row else _in_rows)(cells, columns, participant, notes)
+    row, place, length = (found[key].to_numpy() for key in ("row", "place", "length"))
+    is_taken, value = found["taken"].to_numpy(), found["value"].to_numpy()
+    steps = Steps(row, place, is_taken)
+    if "length" not in columns.stimulus:
+        check_other_lengths(cells, columns, steps, length)
+    check_ranks(cells, columns, place, value)
+    kind, center, spread = _distribution(cells, columns, found["value"], notes)
+    better = directions(cells, columns)[row]
+    if kind == UNKNOWN:
+        check_one_scale(cells, columns, steps, value, better)
+    number = place_of_decision(participant[row])
     if kind == RANKS:
         # any number below the rank and above the one before stands for it; the same for a step of every participant
         draw = (value - 1 + (GOLDEN * (number + 1)) % 1) / place
         worth = -value
     else:
         draw = worth = (better * (value - center) / spread).round(9)
-    _check_direction(cells, columns, worth, is_taken & (place < length), place < length, notes)
+    check_direction(cells, columns, participant, steps, worth, place < length, notes)
     is_last = place == length
     follows = np.append(is_last[1:] & (row[1:] >= row[:-1]), False)
     final = np.append((value[1:] - 0.5) / length[1:] if kind == RANKS else draw[1:], 0.0)
     kept = ~is_last
     who, response = participant[row[kept]], np.where(is_taken[kept], TAKE, CONTINUE)
-    step = pd.Series(who).groupby(who).cumcount().to_numpy()
+    step = place_of_decision(who)
     last = np.where(follows, final, 0.0)[kept]
     # sessions stand in the order of their content, whatever that of participants in the file
     contents = np.column_stack([length[kept], draw[kept], last, response])
@@ -130,24 +167,19 @@ def sequences_of_rows(
     order = np.concatenate(
         sorted(sessions, key=lambda own: (len(own), contents[own].astype(">f8").tobytes()))
     )
-    trials = Trials(
-        experiment=name,
-        stimuli=decisions(
-            length[kept][order],
-            draw[kept][order],
-            kind=kind,
-            # standard deviations of a file mean the same in any unit
-            center=0.0 if kind == UNKNOWN else center,
-            scale=1.0 if kind == UNKNOWN else better * spread,
-            last=last[order],
-            position=step[order],
-        ),
-        participant=who,
-        trial=np.argsort(order),
-        response=response,
-        count=np.ones(len(who), dtype=np.int64),
-        n_people=int(participant.max()) + 1,
+    scales = better[kept][order] * spread
+    session = decisions(
+        length[kept][order],
+        draw[kept][order],
+        kind=kind,
+        # standard deviations of a file mean the same in any unit
+        center=0.0 if kind == UNKNOWN else center,
+        scale=1.0 if kind == UNKNOWN else scales,
+        last=last[order],
+        position=step[order],
     )
+    trial, n_people = np.argsort(order), int(participant.max()) + 1
+    trials = walked_trials(name, session, who, trial, response, n_people, {})
     domain.check(trials.stimuli)
     return replace(trials, feedback=_feedback(domain, trials)), row[kept]
 
@@ -156,7 +188,7 @@ def _feedback(domain: Domain, trials: Trials) -> dict[str, Array]:
     """What followed each decision, as the task has it."""
     sequences, before = trials.sequences, dict[str, Array]()
     who, found = np.asarray(trials.participant), dict[str, Array]()
-    step = pd.Series(who).groupby(who).cumcount().to_numpy()
+    step = place_of_decision(who)
     for number in range(sequences.trial.shape[1]):
         arrays = trials.stimuli.take(np.maximum(sequences.trial[:, number], 0)).arrays
         response = sequences.response[None, :, number]
@@ -209,13 +241,15 @@ def _in_rows(
         columns.response,
         "follows a row in which a value was taken, after which nothing is decided in a sequence",
     )
+    row = np.arange(len(place))
     if "length" in columns.stimulus:
         length = _lengths(cells, columns)
     else:
-        length = np.full(len(place), float(place.max()))
+        most = longest_of(cells, columns, Steps(row, place, is_taken))
+        length = np.full(len(place), most)
         notes.append(
-            f"sequences have {place.max()} values, as the longest one of the file (--column length=NUMBER says another "
-            "number)"
+            f"sequences have {most} values, as the longest ones of the file, all of which end with a value that was "
+            "taken (--column length=NUMBER says another number)"
         )
     wrong = place > length
     other = named.get("position", columns.response)
@@ -235,7 +269,6 @@ def _in_rows(
         columns.response,
         "is in a sequence that ends without a value that was taken: its last decisions are missing",
     )
-    row = np.arange(len(place))
     return pd.DataFrame(
         {"row": row, "place": place, "length": length, "value": value, "taken": is_taken}
     )
@@ -253,15 +286,25 @@ def _in_columns(
     values = read_part(cells, named, "value", ragged=True)
     column = str(columns.stimulus.get("stop", columns.response))
     stop = whole_numbers(cells, column)
+    first = stated_first_place(cells, columns, stop, values)
+    stop = stop + 1 - first
     is_there = np.isfinite(values)
     length = is_there.shape[1] - is_there[:, ::-1].argmax(axis=1)
+    is_short = length < values.shape[1]
     if "length" in columns.stimulus:
         length = _lengths(cells, columns)
+    elif (length == stop)[is_short].all():
+        length = np.full(len(stop), values.shape[1])
+        if is_short.any():
+            notes.append(
+                f"cells after the value that was taken are empty; sequences have {values.shape[1]} values, as many as "
+                "columns (--column length=NUMBER says another number)"
+            )
     place = np.arange(values.shape[1])
     cells.refuse(
         (stop < 1) | (stop > length),
         column,
-        "is no place of a value of the sequence, of which the first is 1",
+        f"is no place of a value of the sequence, of which the first is {first}",
     )
     is_seen = place < stop[:, None]
     cells.refuse((is_seen & ~is_there).any(axis=1), column, "comes after a value that is empty")
@@ -354,38 +397,6 @@ def _number(cells: RowCells, columns: AnswerColumns, part: str) -> float | None:
     return number
 
 
-def _check_direction(
-    cells: RowCells,
-    columns: AnswerColumns,
-    worth: Array,
-    is_taken: Array,
-    is_free: Array,
-    notes: list[str],
-) -> None:
-    """Question values that were taken although they are clearly worse than those that were not."""
-    if len(worth) < FEWEST or _errors_above(worth, is_taken, is_free & ~is_taken) > REVERSED:
-        return
-    turned = "-1" if float(columns.stimulus.get("better", 1.0)) > 0 else "1"
-    is_rank = int(columns.stimulus.get("ranked", 0))
-    say = "turn them round in the file" if is_rank else f"say --column better={turned}"
-    question(
-        columns,
-        notes,
-        "reversed_code",
-        f"{cells.name}: values that were taken are worse than the others, as {columns.stimulus['value']} is read. If "
-        f"{'rank 1 is not the best' if is_rank else 'the other direction is good'}, {say}",
-    )
-
-
-def _errors_above(worth: Array, first: Array, second: Array) -> float:
-    """By how many standard errors the mean of some values is above that of others."""
-    groups = [worth[first], worth[second]]
-    if min(map(len, groups)) < 2:
-        return 0.0
-    error = np.sqrt(sum(own.var(ddof=1) / len(own) for own in groups))
-    return float((groups[0].mean() - groups[1].mean()) / error) if error > 0 else 0.0
-
-
 # What columns seem to mean -----------------------------------------------------------------------
 
 
@@ -468,17 +479,6 @@ def _decision_code(own: ColumnSignature, ends: Array, table: TableSignature) -> 
     return {}
 
 
-def _is_length(own: ColumnSignature, place: Array) -> bool:
-    """Whether a whole number is that of the values of each sequence: the same throughout, and reached by some."""
-    sequence = np.cumsum(place == 1)
-    is_same = own.values[1:] == own.values[:-1]
-    return bool(
-        (own.values >= place).all()
-        and is_same[np.diff(sequence) == 0].all()
-        and (own.values <= place + 1).any()  # the last value has a row, or none
-    )
-
-
 def _varies(own: ColumnSignature, begins: Array) -> bool:
     """Whether a column changes within sequences, and not only from one to the next."""
     changes = np.append(True, np.diff(own.code) != 0)
@@ -495,13 +495,18 @@ def _reading(
 ) -> Reading:
     stimulus: dict[str, Any] = {"value": value.name, "position": position.name}
     is_rank = value.is_whole and bool(((value.values >= 1) & (value.values <= place)).all())
-    longest = [
+    is_taken = decision.cells.map(code).to_numpy() == TAKE
+    steps = Steps(np.arange(len(place)), place, is_taken)
+    lengths = [
         own
         for own in table.columns.values()
-        if own.words & LENGTHS and own.is_whole and own is not position and _is_length(own, place)
+        if is_called_length(own.name)
+        and own not in (position, value)
+        and steps.is_steady(own.code)
+        and could_be_length(own.name, own.values, place)
     ]
-    if len(longest) == 1 and longest[0] is not value:
-        stimulus["length"] = longest[0].name
+    if len(lengths) == 1:
+        stimulus["length"] = lengths[0].name
     notes = [
         f"{value.name}: each row is a value that was seen, and {decision.name} whether it was taken"
     ]
@@ -510,13 +515,14 @@ def _reading(
         notes.append(f"{value.name}: ranks among the candidates so far, of which 1 is the best")
     else:
         is_free = place < place.max()
-        is_taken = decision.cells.map(code).to_numpy() == TAKE
-        errors = _errors_above(value.values, is_taken & is_free, ~is_taken)
-        is_low = errors < -CLEAR or (errors < CLEAR and bool(value.words & COSTS))
-        stimulus["better"] = -1 if is_low else 1
-        notes.append(
-            f"{value.name}: {'low' if is_low else 'high'} values are taken for the good ones"
+        stimulus["better"], note = _goal(
+            _others(table, (value, position, decision)),
+            steps,
+            value.values,
+            is_free,
+            bool(value.words & COSTS),
         )
+        notes.append(f"{value.name}: {note}")
         for part, words in (("low", LOW), ("high", HIGH)):
             ends = [own.name for own in table.constants() if own.words & words]
             stimulus |= {part: ends[0]} if len(ends) == 1 else {}
@@ -531,17 +537,65 @@ def _reading(
     )
 
 
+def _others(table: TableSignature, used: Sequence[ColumnSignature]) -> list[ColumnSignature]:
+    """Columns that are neither read as something nor name participants."""
+    return [
+        own for name, own in table.columns.items() if name != table.participant and own not in used
+    ]
+
+
+def _goal(
+    others: Sequence[ColumnSignature], steps: Steps, value: Array, is_free: Array, is_cost: bool
+) -> tuple[str | int, str]:
+    """What says which values are good: a column, 1 or -1; and a note about it.
+
+    Args:
+        others: Columns that may say so.
+        steps: Values that were seen.
+        value: ``(n_steps,)`` the values.
+        is_free: Whether each of them could be left.
+        is_cost: Whether their name says that they are costs.
+    """
+    texts = {own.name: own.cells.to_numpy(dtype=object) for own in others}
+    if column := goal_column(texts, steps, value, is_free):
+        return column, f"{column} is taken to say whether high or low values are good"
+    errors = errors_above(value, steps.is_taken & is_free, is_free & ~steps.is_taken)
+    is_low = errors < -CLEAR or (errors < CLEAR and is_cost)
+    return (
+        -1 if is_low else 1
+    ), f"{'low' if is_low else 'high'} values are taken for the good ones"
+
+
+def hint(table: TableSignature) -> str:
+    """State what files of sequences need, where a table seems to hold them and cannot be read; else empty."""
+    few = [own for own in table.columns.values() if 1 <= len(own.distinct) <= MOST_DECISIONS]
+    cells = [set().union(*(words_of(cell) for cell in own.distinct)) - NO_DECISIONS for own in few]
+    is_decided = any(own & TAKEN and own & PASSED for own in cells)
+    counts = any(own.words & (POSITIONS | STOPS | VIEWED) for own in table.columns.values())
+    chooses = any(own.words & (CHOICES | TAKEN) for own in table.columns.values())
+    is_wide = sum(bool(NUMBERED.fullmatch(name)) for name in table.columns) >= FEWEST_VALUES
+    if not (is_decided or (counts and (chooses or is_wide)) or (chooses and is_wide)):
+        return ""
+    return (
+        "if these are values that come one after another until one is taken (--domain search), a file needs a row for "
+        "each value that was seen, with its place in the sequence and the decision (--column value=COLUMN --column "
+        "position=COLUMN --column response=COLUMN), or a row for each sequence, with all values in columns and the "
+        'place that was taken (--column \'value=["COLUMN", "COLUMN"]\' --column stop=COLUMN --column response=COLUMN)'
+    )
+
+
 def _recognised_columns(table: TableSignature) -> Reading | None:
     """Find numbered columns of values beside one that is called the place at which a participant stopped."""
     groups: dict[str, list[tuple[int, ColumnSignature]]] = {}
     for name, own in table.columns.items():
-        if (found := NUMBERED.fullmatch(name)) and own.is_number:
+        found = NUMBERED.fullmatch(name)
+        if found and (own.is_number or not own.distinct):  # values that nobody saw may be empty
             groups.setdefault(found[1], []).append((int(found[2]), own))
     rows = [sorted(own, key=lambda item: item[0]) for own in groups.values()]
     rows = [
         own
         for own in rows
-        if len(own) >= FEWEST_VALUES
+        if sum(item.is_number for _, item in own) >= FEWEST_VALUES
         and [number for number, _ in own] == list(range(own[0][0], own[0][0] + len(own)))
     ]
     if len(rows) != 1:
@@ -552,43 +606,40 @@ def _recognised_columns(table: TableSignature) -> Reading | None:
         for own in table.free
         if own not in values
         and own.is_whole
-        and own.between(1, len(values))
+        and own.between(0, len(values))
         and len(own.distinct) >= FEWEST_VALUES
         and not own.words & NORMATIVE
     ]
     stops = [own for own in places if own.words & STOPS]
     others = [own for own in places if own.words & (CHOICES | TAKEN | POSITIONS)]
-    if len(stops) != 1 or set(others) - set(stops):
+    if len(stops) != 1 or set(others) - set(stops) or not np.isfinite(stops[0].values).all():
         return None
     table_of_values = np.stack([own.values for own in values], axis=1)
-    place = np.arange(len(values))
-    is_rank = bool((np.sort(table_of_values, axis=1) == place + 1).all())
-    is_small = bool((table_of_values == table_of_values.round()).all()) and bool(
-        ((table_of_values >= 1) & (table_of_values <= len(values))).all()
-    )
-    if not np.isfinite(table_of_values).all() or (is_small and not is_rank):
-        return None  # values that were not seen are empty, or they are ranks among those so far
-    if rows[0][0][0] == 0 and np.nanmax(stops[0].values) < len(values):
-        return None  # stops may be counted from 0, as the columns are
-    stop = stops[0].values[:, None] - 1
-    seen = (place < len(values) - 1) & np.isfinite(table_of_values)
-    errors = _errors_above(table_of_values, seen & (place == stop), seen & (place < stop))
-    words = set().union(*(own.words for own in values))
-    is_low = errors < -CLEAR or (errors < CLEAR and bool(words & COSTS))
+    place = np.arange(1, len(values) + 1)
+    stop = stops[0].values
+    is_rank = bool((np.sort(table_of_values, axis=1) == place).all())
+    # whether the first place is 0 or 1 can be open, and is then asked where sequences are read
+    first = first_place(stop, table_of_values)
+    stop = stop + 1 - (1 if first is None else first)
+    row, at = np.nonzero(place <= stop[:, None])
+    steps = Steps(row, at + 1, at + 1 == stop[row])
     names = [own.name for own in values]
+    better, note = _goal(
+        _others(table, (*values, stops[0])),
+        steps,
+        table_of_values[row, at],
+        at + 1 < len(values),
+        any(own.words & COSTS for own in values),
+    )
     return Reading(
         {"value": names, "stop": stops[0].name}
-        | ({"ranked": 1} if is_rank else {"better": -1 if is_low else 1}),
+        | ({"ranked": 1} if is_rank else {"better": better}),
         tuple(names),
         response=stops[0].name,
         responses=dict.fromkeys(stops[0].distinct, TAKE),
         notes=(
             f"each row is a sequence of {len(names)} values, of which the one at {stops[0].name} was taken; "
-            + (
-                "1 is the best rank"
-                if is_rank
-                else f"{'low' if is_low else 'high'} values are taken for the good ones"
-            ),
+            + ("1 is the best rank" if is_rank else note),
         ),
     )
 
@@ -600,8 +651,9 @@ LAYOUT = StimulusLayout(
         "problem": "column: number of the sequence",
         "length": "column, or number: values of a sequence",
         "stop": "column: place of the value that was taken, where a row is a sequence",
+        "first": "number: place of the first value in a column of stops, 0 or 1",
         "ranked": "number: 1 if values are ranks among the candidates so far, of which 1 is the best",
-        "better": "number: 1 if high values are good, -1 if low ones are",
+        "better": "number: 1 if high values are good, -1 if low ones are; or column: one of them, or max and min",
         "low": "column, or number: lowest of equally likely values",
         "high": "column, or number: highest of equally likely values",
         "mean": "column, or number: mean of normal values",
@@ -610,6 +662,7 @@ LAYOUT = StimulusLayout(
     ("value",),
     None,
     recognise=recognise,
+    hint=hint,
     code=code_of_decisions,
     kind="values that come one after another until one is taken",
     guess_rank=0,

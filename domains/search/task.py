@@ -37,6 +37,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
 from lakatos.domains.kit.settings import check_limits, refuse_unknown
+from lakatos.domains.kit.walked import WalkedDomain, shown_number
 from lakatos.experiments.adoption.layouts import StimulusLayout
 from lakatos.experiments.errors import StimuliError
 from lakatos.experiments.task import Stimuli
@@ -131,7 +132,7 @@ def decisions(
     *,
     kind: int = UNKNOWN,
     center: float = 0.0,
-    scale: float = 1.0,
+    scale: Array | float = 1.0,
     last: Array | None = None,
     luck: Array | None = None,
     best_only: bool = False,
@@ -145,7 +146,7 @@ def decisions(
             number from 0 to below 1, which decides the rank.
         kind: Kind of values: `UNKNOWN`, `UNIFORM`, `NORMAL` or `RANKS`.
         center: Mean of the distribution.
-        scale: Its standard deviation; negative where low values are good.
+        scale: Its standard deviation, for all steps or for each; negative where low values are good.
         last: ``(n_steps,)`` the last value, like ``draw``, if it must be taken after this step. None: unknown.
         luck: ``(n_steps,)`` numbers from 0 to 1 that decide whether a value is the best of its whole sequence: the
             lower, the sooner. None: unknown.
@@ -179,12 +180,14 @@ def share_below(kind: Array, value: Array) -> Array:
     return np.select([kind == UNIFORM, kind == NORMAL], by_kind, 0.0)
 
 
-class SearchDomain:
+class SearchDomain(WalkedDomain):
     """Decisions to take a value or to search on."""
 
     name: str = "search"
     options: tuple[str, ...] = ("continue", "take")
-    sequential: bool = True
+    shown_arrays = SHOWN
+    hidden_arrays = HIDDEN
+    seen_arrays = SEEN
 
     def layout(self) -> StimulusLayout:
         """Return how sequences are written as columns of a file."""
@@ -198,20 +201,11 @@ class SearchDomain:
 
         return FAMILY
 
-    def n_options(self, stimuli: Stimuli) -> int:
-        """Return 2: to continue or to take."""
-        return 2
-
-    def sizes(self, stimuli: Stimuli) -> NDArray[np.intp]:
-        """Decisions are made one by one; see `experiments.task.Domain.sizes`."""
-        return np.ones(len(stimuli), dtype=np.intp)
-
     def shown(
         self, arrays: Mapping[str, Array], before: Mapping[str, Array]
     ) -> Mapping[str, Array]:
         """The arrays that people see, what they have seen of this sequence, and the value that is there."""
-        nothing = np.zeros((1, len(arrays["position"])))
-        seen = {name: before.get(name, nothing) for name in SEEN}
+        seen = self.seen(arrays, before)
         place, is_rank = seen["seen"] + 1, arrays["kind"] == RANKS
         rank = np.where(is_rank, np.floor(arrays["draw"] * place) + 1, 0.0)
         value = np.where(is_rank, SPREAD * (0.5 - rank / (place + 1)), arrays["draw"])
@@ -278,28 +272,10 @@ class SearchDomain:
             best_only=read.reward == "best",
         )
 
-    def space(self, settings: Mapping[str, Any]) -> Stimuli:
-        """One session that stands for all: they differ in the values.
-
-        Raises:
-            StimuliError: A setting is wrong.
-        """
-        return self.candidates(settings, np.random.default_rng(0), 0)
-
-    def check(self, stimuli: Stimuli) -> None:
-        """Raise `StimuliError` naming the first step that no session can have."""
-        names = (*SHOWN, *HIDDEN)
-        if set(stimuli.arrays) != set(names):
-            raise StimuliError(
-                f"sessions have the arrays {', '.join(names)}, not {', '.join(sorted(stimuli.arrays))}."
-            )
-        for name in names:
-            shape = (len(stimuli), 2) if name == "available" else (len(stimuli),)
-            if stimuli[name].shape != shape:
-                raise StimuliError(f"array {name!r} has shape {stimuli[name].shape}, not {shape}.")
+    def rules(self, stimuli: Stimuli) -> Sequence[tuple[Array, str]]:
+        """See `WalkedDomain.rules`: lengths, kinds and values."""
         draws = np.stack([stimuli["draw"], stimuli["last"]])
-        rules = (
-            ((stimuli["available"] == 1).all(axis=1), "both options are available"),
+        return (
             (
                 np.isin(stimuli["length"], np.arange(2, LONGEST + 1)),
                 f"length is a whole number from 2 to {LONGEST}",
@@ -312,16 +288,8 @@ class SearchDomain:
             ),
             ((stimuli["luck"] >= 0) & (stimuli["luck"] <= 1), "luck is a number from 0 to 1"),
             (np.isin(stimuli["best_only"], (0, 1)), "best_only is 0 or 1"),
-            *(
-                (np.isfinite(stimuli[name]), f"{name} is a number")
-                for name in ("position", "center", "scale")
-            ),
+            *((np.isfinite(stimuli[name]), f"{name} is a number") for name in ("center", "scale")),
         )
-        for holds, words in rules:
-            if not holds.all():
-                raise StimuliError(
-                    f"step {int(np.flatnonzero(~holds)[0])} of the session: {words}."
-                )
 
     def admits(self, settings: Mapping[str, Any], stimuli: Stimuli) -> Array:
         """See `experiments.task.Domain.admits`: sessions of the study's length with its kind of sequences, whole."""
@@ -346,13 +314,9 @@ class SearchDomain:
         names = {"position": "position", "length": "length", "draw": "value"}
         return {words: np.asarray(stimuli[name], np.float64) for name, words in names.items()}
 
-    def swap_sides(self, stimuli: Stimuli) -> Stimuli:
-        """The same session: options have an order of their own."""
-        return stimuli
-
     def picture(self, stimuli: Stimuli, row: int) -> str:
         """The value that is there, its place in the sequence, and what is known of all values."""
-        place, length = (_number(stimuli, name, row) for name in ("seen", "length"))
+        place, length = (shown_number(stimuli, name, row) for name in ("seen", "length"))
         where = f"{place + 1:g} of {length:g}"
         if stimuli["kind"][row] == RANKS:
             title, large = f"Candidate {where}", f"Rank {self._rank(stimuli, row):g}"
@@ -372,7 +336,7 @@ class SearchDomain:
 
     def _rank(self, stimuli: Stimuli, row: int) -> float:
         """Rank among the candidates so far; 1 where it is not known how many there were."""
-        return max(_number(stimuli, "rank", row), 1.0)
+        return max(shown_number(stimuli, "rank", row), 1.0)
 
     def _shown_value(self, stimuli: Stimuli, row: int) -> float:
         """The number as participants see it; of an unknown distribution in standard deviations."""
@@ -394,7 +358,7 @@ class SearchDomain:
         words = f"decision {int(stimuli['position'][row]) + 1}"
         if "seen" not in stimuli.arrays:
             return words
-        problem, place = (_number(stimuli, name, row) + 1 for name in ("problems", "seen"))
+        problem, place = (shown_number(stimuli, name, row) + 1 for name in ("problems", "seen"))
         kind, length = int(stimuli["kind"][row]), stimuli["length"][row]
         if kind == RANKS:
             own = f"rank {self._rank(stimuli, row):g} so far"
@@ -414,11 +378,6 @@ def _as_shown(share: Array, kind: int, center: float, scale: float) -> Array:
 
 def _as_text(value: float) -> str:
     return f"{round(value, 6) + 0.0:.10g}"
-
-
-def _number(stimuli: Stimuli, name: str, row: int) -> float:
-    """Return what is shown at a step, 0 where it depends on what was done and that is not known."""
-    return float(stimuli[name][row]) if name in stimuli.arrays else 0.0
 
 
 DOMAIN = SearchDomain()

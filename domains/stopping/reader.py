@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from lakatos.domains.kit.walked import place_of_decision, walked_trials
 from lakatos.domains.stopping.task import MOST_PUMPS, burst_probability, decisions
 from lakatos.experiments.adoption.layouts import NeededParts, Reading, StimulusLayout
 from lakatos.experiments.adoption.mapping import AnswerColumns
@@ -204,17 +205,9 @@ def decisions_of_balloons(
         "bursts": before(1.0 * is_burst) + burst,
         "last_burst": np.where(is_over, 1.0 * is_burst[row], last),
     }
-    step = pd.Series(who).groupby(who).cumcount().to_numpy()
-    trials = Trials(
-        experiment=name,
-        stimuli=decisions(int(step.max()) + 1, most),
-        participant=who,
-        trial=step,
-        response=response,
-        count=np.ones(len(row), dtype=np.int64),
-        n_people=int(participant.max()) + 1,
-        feedback=feedback,
-    )
+    step = place_of_decision(who)
+    session, n_people = decisions(int(step.max()) + 1, most), int(participant.max()) + 1
+    trials = walked_trials(name, session, who, step, response, n_people, feedback)
     return trials, row
 
 

@@ -30,6 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lakatos.domains.kit.settings import check_limits, refuse_unknown
+from lakatos.domains.kit.walked import WalkedDomain, shown_number
 from lakatos.experiments.adoption.layouts import StimulusLayout
 from lakatos.experiments.errors import StimuliError
 from lakatos.experiments.task import Stimuli, Trials
@@ -107,12 +108,14 @@ def burst_probability(arrays: Mapping[str, Array], pumps: Array) -> Array:
     return np.where(arrays["burst_chance"] > 0, arrays["burst_chance"], 1 / left)
 
 
-class StoppingDomain:
+class StoppingDomain(WalkedDomain):
     """Decisions to go on or to stop."""
 
     name: str = "stopping"
     options: tuple[str, ...] = ("pump", "collect")
-    sequential: bool = True
+    shown_arrays = SHOWN
+    hidden_arrays = HIDDEN
+    seen_arrays = SEEN
 
     def layout(self) -> StimulusLayout:
         """Return how balloons are written as columns of a file."""
@@ -126,21 +129,11 @@ class StoppingDomain:
 
         return FAMILY
 
-    def n_options(self, stimuli: Stimuli) -> int:
-        """Return 2: to pump or to collect."""
-        return 2
-
-    def sizes(self, stimuli: Stimuli) -> NDArray[np.intp]:
-        """Decisions are made one by one; see `experiments.task.Domain.sizes`."""
-        return np.ones(len(stimuli), dtype=np.intp)
-
     def shown(
         self, arrays: Mapping[str, Array], before: Mapping[str, Array]
     ) -> Mapping[str, Array]:
         """The arrays that people see, and what they have seen of this balloon and of those before."""
-        nothing = np.zeros((1, len(arrays["position"])))
-        seen = {name: before.get(name, nothing) for name in SEEN}
-        return {name: arrays[name] for name in SHOWN} | seen
+        return {name: arrays[name] for name in SHOWN} | self.seen(arrays, before)
 
     def feedback(
         self, arrays: Mapping[str, Array], shown: Mapping[str, Array], response: Array
@@ -190,29 +183,10 @@ class StoppingDomain:
         luck = 1 - rng.random(read.n_steps)
         return decisions(read.n_steps, read.most, luck=luck, burst_chance=read.burst_chance)
 
-    def space(self, settings: Mapping[str, Any]) -> Stimuli:
-        """One session that stands for all: they differ in when balloons burst.
-
-        Raises:
-            StimuliError: A setting is wrong.
-        """
-        return self.candidates(settings, np.random.default_rng(0), 0)
-
-    def check(self, stimuli: Stimuli) -> None:
-        """Raise `StimuliError` naming the first step that no session can have."""
-        names = (*SHOWN, *HIDDEN)
-        if set(stimuli.arrays) != set(names):
-            raise StimuliError(
-                f"sessions have the arrays {', '.join(names)}, not {', '.join(sorted(stimuli.arrays))}."
-            )
-        for name in names:
-            shape = (len(stimuli), 2) if name == "available" else (len(stimuli),)
-            if stimuli[name].shape != shape:
-                raise StimuliError(f"array {name!r} has shape {stimuli[name].shape}, not {shape}.")
+    def rules(self, stimuli: Stimuli) -> Sequence[tuple[Array, str]]:
+        """See `WalkedDomain.rules`: sizes of balloons and chances of bursts."""
         most, luck, chance = stimuli["most"], stimuli["luck"], stimuli["burst_chance"]
-        rules = (
-            ((stimuli["available"] == 1).all(axis=1), "both options are available"),
-            (np.isfinite(stimuli["position"]), "position is a number"),
+        return (
             (
                 np.isin(most, np.arange(1, MOST_PUMPS + 1)),
                 f"most is a whole number from 1 to {MOST_PUMPS}",
@@ -220,11 +194,6 @@ class StoppingDomain:
             ((luck >= 0) & (luck <= 1), "luck is a number from 0 to 1"),
             ((chance >= 0) & (chance < 1), "burst_chance is a number from 0 to below 1"),
         )
-        for holds, words in rules:
-            if not holds.all():
-                raise StimuliError(
-                    f"step {int(np.flatnonzero(~holds)[0])} of the session: {words}."
-                )
 
     def admits(self, settings: Mapping[str, Any], stimuli: Stimuli) -> Array:
         """See `experiments.task.Domain.admits`: sessions of the study's length with its balloons, whole."""
@@ -246,13 +215,9 @@ class StoppingDomain:
         """Properties of steps that are known beforehand."""
         return {name: np.asarray(stimuli[name], dtype=np.float64) for name in ("position", "most")}
 
-    def swap_sides(self, stimuli: Stimuli) -> Stimuli:
-        """The same session: options have an order of their own."""
-        return stimuli
-
     def picture(self, stimuli: Stimuli, row: int) -> str:
         """The balloon within its largest size, and what it holds; without pumps where these are not known."""
-        pumps, most = (_number(stimuli, name, row) for name in ("pumps", "most"))
+        pumps, most = (shown_number(stimuli, name, row) for name in ("pumps", "most"))
         width = 12 + (FULLEST - 12) * (pumps / most) ** 0.5
         middle, bottom = FULLEST / 2 + 10, FULLEST + 20
         points = "1 point" if pumps == 1 else f"{pumps:g} points"
@@ -262,7 +227,7 @@ class StoppingDomain:
             f'<line x1="{middle:g}" y1="{bottom:g}" x2="{middle:g}" y2="{bottom + 14:g}" stroke="#555"/>'
             f"{_outline(FULLEST, bottom)} fill='none' stroke='#999' stroke-dasharray='3 3'/>"
             f"{_outline(width, bottom)} fill='#c0392b'/></svg>"
-            f"<p>Balloon {_number(stimuli, 'balloons', row) + 1:g}: {points}</p></div>"
+            f"<p>Balloon {shown_number(stimuli, 'balloons', row) + 1:g}: {points}</p></div>"
         )
 
     def describe(self, stimuli: Stimuli, row: int) -> str:
@@ -270,7 +235,7 @@ class StoppingDomain:
         words = f"decision {int(stimuli['position'][row]) + 1}"
         if "pumps" not in stimuli.arrays:
             return words
-        balloon, pumps = (_number(stimuli, name, row) for name in ("balloons", "pumps"))
+        balloon, pumps = (shown_number(stimuli, name, row) for name in ("balloons", "pumps"))
         return f"{words}: balloon {balloon + 1:g} after {plural(int(pumps), 'pump')}"
 
 
@@ -281,11 +246,6 @@ def _outline(width: float, bottom: float) -> str:
         f"<ellipse cx='{middle:g}' cy='{bottom - 0.55 * width:.1f}' rx='{width / 2:.1f}' "
         f"ry='{0.55 * width:.1f}'"
     )
-
-
-def _number(stimuli: Stimuli, name: str, row: int) -> float:
-    """Return what is shown at a step, 0 where it depends on what was done and that is not known."""
-    return float(stimuli[name][row]) if name in stimuli.arrays else 0.0
 
 
 DOMAIN = StoppingDomain()

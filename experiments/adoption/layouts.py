@@ -90,6 +90,8 @@ class StimulusLayout:
     """Guess in place of ``guess`` where cells show more than names."""
     recognise: Callable[[Any], Reading | None] | None = None
     """Function that recognises a `TableSignature` by its values; None where it holds no such trials."""
+    hint: Callable[[Any], str] | None = None
+    """What files of this kind need, in a sentence, where a `TableSignature` shows signs of this kind; else empty."""
     kind: str = ""
     """Description of trials of this kind in a few words."""
     guess_rank: int | None = None

@@ -24,11 +24,17 @@ from lakatos.experiments.adoption.column_meanings import (
 )
 from lakatos.experiments.adoption.expression import columns_in
 from lakatos.experiments.adoption.guessed_mapping import UNITS, begins_anew
-from lakatos.experiments.adoption.layouts import DAYS, Reading, counts_options, layout_of
+from lakatos.experiments.adoption.layouts import (
+    DAYS,
+    Reading,
+    counts_options,
+    layout_of,
+    layouts_to_guess,
+)
 from lakatos.experiments.adoption.mapping import OPEN_QUESTION, AnswerColumns, leaves_of
 from lakatos.experiments.adoption.names import ERRORS, MISSING_NUMBERS, words_of
 from lakatos.experiments.adoption.option_code import MOST_MISSED, zero_question
-from lakatos.experiments.adoption.own_tasks import own_task_in_words, speaks_of_conflict
+from lakatos.experiments.adoption.own_tasks import NOT_READ, own_task_in_words, speaks_of_conflict
 from lakatos.experiments.adoption.plausible import (
     MOST_AGAIN,
     marks_of_missing,
@@ -208,6 +214,9 @@ def own_task_question(table: AnswerTable, meanings: Mapping[str, str], *, is_lon
     if found := _places_in_words(table, meanings) or _dated_in_words(signature):
         return found
     words = own_task_in_words(signature, 2 if is_long else 3)
+    if not words or words.endswith(NOT_READ):
+        hints = (layout.hint(signature) for layout in layouts_to_guess().values() if layout.hint)
+        words = next(filter(None, hints), words)
     is_wide = bool(numbered_items(table.frame, signature.participant))
     if (
         not words

@@ -15,6 +15,7 @@ from lakatos.experiments.participants.web.manner import (
     check_manner,
 )
 from lakatos.experiments.participants.web.questions import PageQuestion, check_questions
+from lakatos.experiments.participants.web.study_list import StudyList
 from lakatos.experiments.participants.web.timed import TimedAnswers
 from lakatos.traces.section import ConfigSection
 
@@ -27,6 +28,7 @@ LATER_PAGE_KEYS: Final = (
     "slider",
     "record",
     "conditions",
+    "study",
     "timed",
 )
 
@@ -89,6 +91,7 @@ class PageConfig(ConfigSection):
     """Conditions to which participants are randomly assigned in equal numbers. The condition is an
     attribute of the participant; theories do not see it."""
 
+    study: StudyList = StudyList()
     timed: TimedAnswers = TimedAnswers()
     """Tasks with response times: figures (``figures``), times outside the bins (``off_grid``) and
     feedback (``feedback``)."""
@@ -108,6 +111,13 @@ class PageConfig(ConfigSection):
             (
                 self.timeout_ms,
                 f"A decision that is not made within {self.timeout_ms / 1000:g} s is missed and no answer.",
+            ),
+            (
+                self.study,
+                f"Each participant studies a list of items first, drawn from {len(self.study.items)}: an item of "
+                f"strength 1 is shown {self.study.presentations} times for {self.study.shown_ms:g} ms, with "
+                f"{self.study.gap_ms:g} ms between items and a break of at least {self.study.break_s:g} s after the "
+                "last one.",
             ),
             (self.fixation_ms, f"A cross is shown for {self.fixation_ms:g} ms before each trial."),
             (

@@ -34,6 +34,7 @@ from lakatos.experiments.participants.source import SourceProfile
 from lakatos.experiments.participants.timed_answer import n_choices, timed_task
 from lakatos.experiments.participants.web.manner import check_within
 from lakatos.experiments.participants.web.settings import PageSettings
+from lakatos.experiments.participants.web.study_list import with_files
 from lakatos.experiments.participants.web.timed import check_timed_trials
 from lakatos.experiments.planning.settings import DesignConfig
 from lakatos.experiments.proposal import are_forbidden, check_proposal, costs_of
@@ -600,6 +601,13 @@ def _with_programs(value: dict[str, Any], path: Path) -> dict[str, Any]:
                 "Make one with `lakatos judges anchor build`, or give the number of items to build."
             )
         value = value | {"judges": judges | {"anchor": str(anchor)}}
+    page = value.get("page")
+    if isinstance(page, dict) and isinstance(page.get("study"), dict):
+        try:
+            listed = with_files(page["study"], path.parent)
+        except ValueError as error:
+            raise StudyError(f"the study {path}: {error}.") from None
+        value = value | {"page": page | {"study": listed}}
     return value
 
 

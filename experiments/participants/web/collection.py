@@ -88,6 +88,7 @@ _ADDED: Final = (
     ("answer", "away_ms", "REAL"),
     ("answer", "recorded", "TEXT"),
     ("answer", "failure", "TEXT"),
+    ("onset", "begun", "INTEGER"),
 )
 """Columns that files of earlier versions lack."""
 
@@ -205,7 +206,7 @@ class CollectionFile:
         if session.status == ACTIVE:
             return None
         rows = self._connection.execute(
-            "SELECT answer.*, reported FROM answer LEFT JOIN onset USING (session, position) "
+            "SELECT answer.*, reported, begun FROM answer LEFT JOIN onset USING (session, position) "
             "WHERE session = ? ORDER BY position",
             (session.number,),
         ).fetchall()

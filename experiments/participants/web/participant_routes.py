@@ -65,7 +65,6 @@ from lakatos.experiments.participants.web.view import (
     state_of,
 )
 from lakatos.experiments.participants.web.visit import visit_facts
-from lakatos.experiments.presentation import presentation_of
 from lakatos.traces.inbox import Inbox
 
 COOKIE_SECONDS: Final = 60 * 60 * 24 * 30
@@ -359,8 +358,7 @@ def add_files(routes: APIRouter, site: PageSite) -> None:
     @routes.get("/media/{digest}", include_in_schema=False)
     def medium(session: Known, digest: FileDigest) -> Response:
         """A sound, film or image of the participant's experiment."""
-        presentation = presentation_of(session.experiment.task)
-        found = presentation.media.get(digest) if presentation else None
+        found = session.experiment.media.get(digest)
         if found is None:
             raise RefusedError(404, "file", "the experiment has no such file.")
         return Response(found.data, media_type=found.kind, headers=kept)

@@ -21,10 +21,12 @@ from lakatos.experiments.participants.web.study import (
     is_timed,
     plan_of,
 )
+from lakatos.experiments.participants.web.study_list import shown_in_study
 from lakatos.experiments.presentation import (
     FAILURE,
     LONGEST_FAILURE,
     Recorded,
+    medium_fields,
     presentation_of,
     read_recorded,
 )
@@ -256,6 +258,8 @@ def read_step(
         NotAskedError: There is no such option to choose, or the task records no such values.
     """
     presentation = presentation_of(session.experiment.task)
+    if step.item:
+        return _read_item(session, step, position, response, time_ms, given)
     if presentation is None or step.kind not in ("trial", "practice", "check"):
         if given != NOTHING_RECORDED:
             raise NotAskedError(f"step {position} records nothing beside the response.")
@@ -280,6 +284,25 @@ def read_step(
             kept = read_recorded(fields, given.recorded) if given.recorded else {}
         except ValueError as error:
             raise NotAskedError(f"step {position}: {error}.") from None
+    return chosen_in(session, step, position, response, time_ms), time_ms, StepRecord(kept)
+
+
+def _read_item(
+    session: PageSession,
+    step: PageStep,
+    position: int,
+    response: int | None,
+    time_ms: float,
+    given: StepRecord,
+) -> tuple[int, float, StepRecord]:
+    """See `read_step`: an item of a list is studied or tested; a file that failed to load leaves no response."""
+    if given.failure:
+        return MISSED, time_ms, StepRecord(failure=given.failure)
+    fields = medium_fields("item") if session.experiment.settings.study.media else {}
+    try:
+        kept = read_recorded(fields, given.recorded) if given.recorded else {}
+    except ValueError as error:
+        raise NotAskedError(f"step {position}: {error}.") from None
     return chosen_in(session, step, position, response, time_ms), time_ms, StepRecord(kept)
 
 
@@ -321,6 +344,8 @@ def answers_in(
     presented = [(row, step) for row, step in shown if step.kind == "trial"]
     known, trials = _known(session, presented, began_s)
     feedback = [json.loads(row["feedback"]) for row, _ in trials]
+    listed = [(row, step.item) for row, step in shown if step.kind == "study"]
+    studied = shown_in_study([row for row, _ in listed], [item for _, item in listed])
 
     def column(name: str) -> tuple[Any, ...]:
         values = tuple(row[name] for row, _ in trials)
@@ -333,7 +358,14 @@ def answers_in(
         **known,
         server_time_ms=_between_arrivals(began_s, trials),
         recorded=_recorded(
-            [{**json.loads(row["recorded"] or "{}"), FAILURE: row["failure"]} for row, _ in trials]
+            [
+                {
+                    **json.loads(row["recorded"] or "{}"),
+                    FAILURE: row["failure"],
+                    **({"item": step.item, **studied.get(step.item, {})} if step.item else {}),
+                }
+                for row, step in trials
+            ]
         ),
         failures=tuple((step.row, row["failure"]) for row, step in presented if row["failure"]),
         onset_ms=column("onset_ms"),

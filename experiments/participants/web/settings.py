@@ -20,6 +20,7 @@ from lakatos.experiments.participants.web.questions import (
     QuestionBlock,
     check_questions,
 )
+from lakatos.experiments.participants.web.study_list import StudiesItems, StudyList
 from lakatos.experiments.participants.web.timed import (
     TimedAnswers,
     check_timed,
@@ -74,6 +75,8 @@ class PageSettings:
     """Facts that are recorded of a visit beside responses and times; people read of it before they agree."""
     conditions: Mapping[str, PageCondition] = field(default_factory=dict)
     """Conditions to which participants are randomly assigned in equal numbers."""
+    study: StudyList = field(default_factory=StudyList)
+    """Items that participants study before the trials."""
     timed: TimedAnswers = field(default_factory=TimedAnswers)
     """Settings of trials whose responses are keys with their times."""
 
@@ -132,6 +135,24 @@ class PageSettings:
             slider=self.slider,
         )
 
+        if not self.study:
+            return
+        if not isinstance(domain, StudiesItems):
+            raise ValueError(f"page.study: the {domain.name} domain has no items to be studied")
+        if self.practice:
+            raise ValueError(
+                "page.practice: trials for practice would need items of their own; leave it out"
+            )
+        if self.study.break_s >= 60 * self.idle_minutes:
+            raise ValueError(
+                f"page.study.break_s: a break of {self.study.break_s:g} s is longer than page.idle_minutes, after "
+                "which a participant counts as having stopped"
+            )
+        if self.returning == "admit":
+            raise ValueError(
+                'page.returning: participants would study the same items again; give "refuse"'
+            )
+
     def under(self, condition: str) -> PageSettings:
         """The settings that people of a condition meet."""
         known = self.conditions.get(condition)
@@ -150,7 +171,8 @@ class PageSettings:
         question_fields = [question.model_dump(mode="json") for question in self.questions]
         divided = {name: item.model_dump(mode="json") for name, item in self.conditions.items()}
         parts = {
-            name: getattr(self, name).model_dump(mode="json") for name in ("practice", "timed")
+            name: getattr(self, name).model_dump(mode="json")
+            for name in ("practice", "study", "timed")
         }
         return plain | {"questions": question_fields, "conditions": divided} | parts
 
@@ -166,6 +188,7 @@ class PageSettings:
         parts: dict[str, Any] = {
             "questions": tuple(map(PageQuestion.model_validate, value.get("questions", ()))),
             "practice": PracticeTrials.model_validate(value.get("practice", {})),
+            "study": StudyList.model_validate(value.get("study", {})),
             "timed": TimedAnswers.model_validate(value.get("timed", {})),
             "conditions": {
                 name: PageCondition.model_validate(item) for name, item in divided.items()

@@ -155,7 +155,8 @@ class SessionStore(SessionList):
     ) -> bool:
         """Note when the browser said that the target of the step at ``position`` had appeared; the first report stands.
 
-        Nothing else depends on it, so that a report that is lost, late or made up changes no answer.
+        Nothing else depends on it, so that a report that is lost, late or made up changes no answer. Of an item that is
+        studied every report counts: the page waits for it before it shows the item, again after a reload.
 
         Args:
             session: Of the person.
@@ -176,6 +177,11 @@ class SessionStore(SessionList):
                 "INSERT INTO onset (session, position, reported) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
                 (now.number, position, arrived),
             )
+            if plan_of(now.experiment, now.place)[position].kind == "study":
+                sql.execute(
+                    "UPDATE onset SET begun = coalesce(begun, 0) + 1 WHERE session = ? AND position = ?",
+                    (now.number, position),
+                )
             return noted.rowcount == 1
 
     def answer(

@@ -5,7 +5,8 @@ Nothing of a step that a person has not reached yet leaves the server where some
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Literal
@@ -16,18 +17,19 @@ from numpy.typing import NDArray
 from lakatos.experiments.conditions import condition_of, presented_rows, with_conditions
 from lakatos.experiments.design import design_from_json, design_to_json
 from lakatos.experiments.domain_lookup import find_domain
-from lakatos.experiments.errors import SourceError
+from lakatos.experiments.errors import SourceError, StimuliError
 from lakatos.experiments.participants.source import rng_of
 from lakatos.experiments.participants.timed_answer import n_choices, timed_task
 from lakatos.experiments.participants.web.manner import (
     practice_stimuli,
 )
 from lakatos.experiments.participants.web.settings import PageSettings
+from lakatos.experiments.participants.web.study_list import check_list, lists_of, presentations
 from lakatos.experiments.participants.web.timed import (
     check_timed_trials,
     figures_of,
 )
-from lakatos.experiments.presentation import presentation_of
+from lakatos.experiments.presentation import Medium, presentation_of
 from lakatos.experiments.task import Design, Domain, Stimuli, seen_trial
 from lakatos.experiments.task_file import TaskFile, task_file_of
 from lakatos.traces.digest import Digest
@@ -85,7 +87,8 @@ class PageExperiment:
         try:
             settings.check_for(domain, n_choices(domain, design.stimuli))
             check_timed_trials(domain, design.stimuli, settings.timed)
-        except ValueError as error:
+            check_list(settings.study, domain, design)
+        except (ValueError, StimuliError) as error:
             raise SourceError(f"{design.name}: {error}.") from None
         rng = rng_of(seed, key, "practice")
         drawn = practice_stimuli(settings.practice, domain, space or {}, design, rng, forbidden)
@@ -123,8 +126,18 @@ class PageExperiment:
         presentation = presentation_of(self.task)
         screens = presentation.screens(self.design.stimuli, 0) if presentation else ()
         shown_s = sum(screen.duration_ms for screen in screens) / 1000
-        estimate = MINUTES_BEFORE_TASK + self.n_steps * (SECONDS_PER_STEP + shown_s) / 60
+        steps, study = plan_of(self, 0), self.settings.study
+        n_studied = sum(step.kind == "study" for step in steps)
+        studied_s = n_studied * (study.shown_ms + study.gap_ms) / 1000 + study.break_s
+        decided_s = (len(steps) - n_studied) * (SECONDS_PER_STEP + shown_s)
+        estimate = MINUTES_BEFORE_TASK + (decided_s + studied_s) / 60
         return self.settings.minutes or max(1, round(estimate))
+
+    @property
+    def media(self) -> Mapping[Digest, Medium]:
+        """Files that the page loads before the first step."""
+        presentation = presentation_of(self.task)
+        return {**(presentation.media if presentation else {}), **self.settings.study.media}
 
     @property
     def n_steps(self) -> int:
@@ -167,16 +180,19 @@ class PageExperiment:
 class PageStep:
     """One thing that a person answers on the page: a trial, an attention check, or that a break is over."""
 
-    kind: Literal["trial", "check", "practice", "break", "condition"]
-    """``condition``: a block of a condition begins."""
+    kind: Literal["trial", "check", "practice", "break", "condition", "study", "retention"]
+    """``condition``: a block of a condition begins; ``study``: an item is studied; ``retention``: the study is over."""
     row: int
     """Trial: row of the stimuli; practice: of the trials for practice. Check: the option that is asked for. Break: the
-    number of decisions before it. Condition: its place among those of the design."""
+    number of decisions before it. Condition: its place among those of the design. Study: the number of presentations
+    before it."""
+    item: str = ""
+    """Item that is studied or tested, where participants study a list."""
 
     @property
     def has_choice(self) -> bool:
         """Whether there is something to choose; otherwise people read, and go on."""
-        return self.kind not in ("break", "condition")
+        return self.kind not in ("break", "condition", "study", "retention")
 
 
 @lru_cache(maxsize=1024)
@@ -194,6 +210,7 @@ def plan_of(experiment: PageExperiment, place: int) -> tuple[PageStep, ...]:
     free = before[before > 0]
     checked = rng.choice(free, size=min(experiment.settings.checks, len(free)), replace=False)
     places = condition_of(design.stimuli)[order].astype(int).tolist()
+    studied, items = _studied(experiment, place)
     steps: list[PageStep] = []
     rested, every = 0, experiment.settings.break_every
     for position, row in enumerate(order.tolist()):
@@ -204,8 +221,22 @@ def plan_of(experiment: PageExperiment, place: int) -> tuple[PageStep, ...]:
             steps.append(PageStep("condition", places[position]))
         if position in checked:
             steps.append(PageStep("check", int(rng.integers(experiment.n_options))))
-        steps.append(PageStep("trial", row))
-    return (*_practised(experiment), *steps)
+        steps.append(PageStep("trial", row, next(items[row], "")))
+    return (*_practised(experiment), *studied, *steps)
+
+
+def _studied(
+    experiment: PageExperiment, place: int
+) -> tuple[list[PageStep], Mapping[int, Iterator[str]]]:
+    """Steps in which the person at ``place`` studies items, and those that the trials of each row test, in order."""
+    study, design = experiment.settings.study, experiment.design
+    if not study:
+        return [], defaultdict(lambda: iter(()))
+    times = presentations(study, experiment.task, design.stimuli)
+    lists = lists_of(study, times, design.repetitions, experiment.seed, experiment.key, place)
+    steps = [PageStep("study", number, item) for number, item in enumerate(lists.studied)]
+    tested = {row: iter(items) for row, items in lists.tested.items()}
+    return [*steps, PageStep("retention", len(steps))], tested
 
 
 def _presented(

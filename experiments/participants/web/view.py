@@ -64,7 +64,10 @@ def texts_of(experiment: PageExperiment, language: str, condition: str = "") -> 
 
 
 def _as_drawn(experiment: PageExperiment, texts: Texts) -> Texts:
-    """The texts with the task's words for how its trials are drawn, where responses are keys with their times."""
+    """The texts with the task's words for how its trials are drawn, where responses are keys, or for lists of items."""
+    if experiment.settings.study:
+        part = texts["domains"][experiment.domain]
+        return {**texts, "domains": {experiment.domain: {**part, **part["list"]}}}
     figures = experiment.figures
     if not figures:
         return texts
@@ -88,7 +91,11 @@ def consent_of(experiment: PageExperiment, language: str) -> list[str]:
         n_trials=experiment.design.n_presentations,
         recorded=[
             *experiment.settings.record,
-            *(["presented"] if presentation_of(experiment.task) else []),
+            *(
+                ["presented"]
+                if presentation_of(experiment.task) or experiment.settings.study
+                else []
+            ),
         ],
         ticks=[item["text"] for item in _ticks(experiment.settings, language)],
     )
@@ -116,7 +123,7 @@ def public_texts(
         return made
     part, lines = texts["domains"][experiment.domain], consent_of(experiment, name)
     task_lines = _task_lines(experiment, part, later(texts, "flow"))
-    has_right = experiment.task.sequential or experiment.figures
+    has_right = experiment.task.sequential or experiment.figures or experiment.settings.study
     before = [] if has_right else texts["instructions"]["after"][:1]
     checks = texts["instructions"]["after"][1:] if experiment.settings.checks else []
     settings = experiment.settings.under(condition)
@@ -125,9 +132,12 @@ def public_texts(
         "paragraphs": [*task_lines, *before, *checks, *manner]
     }
     made["flow"] = _flow(settings, later(texts, "flow")) | _timed_flow(experiment)
-    if presentation := presentation_of(experiment.task):
+    if presentation_of(experiment.task):
         made["flow"]["skips"] = not experiment.task.sequential
-        made["flow"]["media"] = {key: item.name for key, item in presentation.media.items()}
+    if experiment.media:
+        made["flow"]["media"] = {key: item.name for key, item in experiment.media.items()}
+    if experiment.settings.study:
+        made["flow"]["skips"] = True
     made["questionnaire"] = texts.get("questionnaire", {}) | {
         block: [item.shown(name, settings.language) for item in settings.asked(block)]
         for block in BLOCKS
@@ -289,6 +299,10 @@ def _step(session: PageSession, position: int, step: PageStep) -> dict[str, Any]
     if step.kind == "break":
         return _rest(session, step, later(texts, "flow"))
     experiment = session.experiment
+    if step.kind == "study":
+        return _studied(session, step, later(texts, "flow"))
+    if step.kind == "retention":
+        return _study_over(session, later(texts, "flow"))
     own = experiment.settings.conditions.get(condition_at(experiment, step))
     if step.kind == "condition":
         assert own is not None
@@ -308,7 +322,9 @@ def _step(session: PageSession, position: int, step: PageStep) -> dict[str, Any]
         stimuli, row = seen(experiment, step, session.feedback), 0
     presentation = presentation_of(experiment.task)
     draw = presentation.picture if presentation else experiment.picture
-    picture = translated(draw(stimuli, row), texts)
+    picture = translated(draw(stimuli, row), texts) if not experiment.settings.study else ""
+    if shown_step.item and not is_check:
+        picture = experiment.settings.study.html(shown_step.item)
     if presentation and (presentation.plugin or (is_check and presentation.media)):
         picture = ""  # an attention check must not fail because a file does not load
     if is_check:
@@ -333,6 +349,7 @@ def _step(session: PageSession, position: int, step: PageStep) -> dict[str, Any]
         "picture": picture,
         "notices": notices,
         "options": options,
+        **({"wait": True} if step.item and experiment.settings.study.media else {}),
         **_times_at(session, step),
         **(_presented(experiment, stimuli, row, texts) if not is_check else {}),
     }
@@ -385,6 +402,36 @@ def _block_begins(
         "picture": "",
         "notices": [*lines, *_manner(changed, words)],
         "options": [{"label": words["go_on"], "available": True, "offered": True}],
+    }
+
+
+def _studied(session: PageSession, step: PageStep, words: Texts) -> dict[str, Any]:
+    """What is shown of an item that is studied: for a time, after which nothing is shown for another one."""
+    study = session.experiment.settings.study
+    return {
+        "kind": "study",
+        "number": step.row + 1,
+        "question": filled(words["item"], step=step.row + 1),
+        "picture": study.html(step.item),
+        "notices": [],
+        "options": [],
+        "shown_ms": study.shown_ms,
+        "gap_ms": study.gap_ms,
+    }
+
+
+def _study_over(session: PageSession, words: Texts) -> dict[str, Any]:
+    """What is shown between the last studied item and the first trial."""
+    wait_s = session.experiment.settings.study.break_s
+    waits = [filled(words["study_break"], seconds=f"{wait_s:g}")] if wait_s else []
+    return {
+        "kind": "break",
+        "number": 0,
+        "question": words["study_over"],
+        "picture": "",
+        "notices": [*waits, words["study_next"]],
+        "options": [{"label": words["go_on"], "available": True, "offered": True}],
+        "wait_ms": 1000 * wait_s,
     }
 
 

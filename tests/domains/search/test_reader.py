@@ -156,19 +156,19 @@ def test_a_sequence_of_a_row_is_not_recognised_where_two_columns_may_be_the_plac
     assert domain_of(wide.assign(chosen_position=best)) != "search"
 
 
-def test_a_sequence_of_a_row_is_not_recognised_where_its_numbers_may_mean_something_else():
+def test_a_sequence_of_a_row_is_refused_where_its_numbers_may_mean_something_else():
     wide = searched()
     columns = [f"v{place + 1}" for place in range(LENGTH)]
     values = wide[columns].to_numpy(dtype=float)
-    unseen = np.where(np.arange(LENGTH) >= wide["stopped_at"].to_numpy()[:, None], np.nan, values)
-    assert domain_of(wide.assign(**dict(zip(columns, unseen.T, strict=True)))) != "search"
     ranks = np.array(
         [[(row[:n] >= row[n - 1]).sum() for n in range(1, LENGTH + 1)] for row in values]
     )
-    assert domain_of(wide.assign(**dict(zip(columns, ranks.T, strict=True)))) != "search"
+    with pytest.raises(TrialsError, match="these seem to be ranks among the values so far"):
+        lakatos.adopt(wide.assign(**dict(zip(columns, ranks.T, strict=True))))
     from_0 = wide.rename(columns={f"v{n + 1}": f"v{n}" for n in range(LENGTH)})
     before = from_0[from_0["stopped_at"] > 1].assign(stopped_at=lambda rows: rows["stopped_at"] - 1)
-    assert domain_of(before) != "search"
+    with pytest.raises(TrialsError, match="the first value can be place 0 or place 1"):
+        lakatos.adopt(before)
 
 
 def test_other_numbers_of_a_row_are_neither_values_nor_the_length():

@@ -252,7 +252,7 @@
     async trial(display) {
       const coming = steps.get(position);
       const ms = coming?.fixation_ms ?? texts.flow?.fixation_ms ?? 0;
-      if (!ms || coming?.kind === "break") return {};
+      if (!ms || ["break", "study"].includes(coming?.kind)) return {};
       display.replaceChildren(make("p", { className: "fixation", textContent: FIXATION, attributes: { "aria-hidden": "true" } }));
       window.scrollTo(0, 0);
       header();
@@ -283,7 +283,33 @@
     return [make("div", { className: "slider" }, range, ends, make("div", { className: "row" }, confirm)), [range, confirm]];
   }
 
-  /** A break: people go on when they like. */
+  /** An item that is studied. The server knows of it before it is shown, so that none is shown twice without a record. */
+  async function study(display, step, mine) {
+    const heading = make("h1", { className: "spoken", textContent: step.question });
+    const recorded = {};
+    const stage = make("div", { className: "picture card screen" });
+    stage.innerHTML = step.picture; // made by the server
+    const made = await stimulus.players(stage, recorded);
+    display.replaceChildren(heading);
+    header();
+    window.scrollTo(0, 0);
+    const { status } = await ask("api/onset", { position: mine });
+    if (status !== 200) await refresh();
+    if (shared.moved(mine)) return stimulus.silence(made);
+    const shown = await frames.painted(() => display.replaceChildren(heading, stage));
+    const played = stimulus.play(made, recorded, () => shared.moved(mine));
+    await Promise.all([frames.after(shown, step.shown_ms), played]);
+    stimulus.silence(made);
+    const gone = await frames.painted(() => display.replaceChildren(heading));
+    if (shared.moved(mine)) return;
+    position = Math.max(position, mine + 1);
+    const time = Math.round((gone - shown) * 10) / 10;
+    const times = { response_time_ms: time, onset_ms: since(shown), ...away.take() };
+    queue.add({ position: mine, response: 0, ...times, ...(made.length ? { recorded } : {}) }).catch(fail);
+    await frames.after(gone, step.gap_ms);
+  }
+
+  /** A break: people go on when they like, where it has a shortest time after that. */
   function rest(display, step, mine) {
     const heading = make("h1", { tabIndex: -1, textContent: step.question });
     const shown = performance.now();
@@ -298,6 +324,10 @@
         done({});
       });
       display.replaceChildren(heading, ...paragraphs(step.notices), make("div", { className: "row" }, next));
+      if (step.wait_ms) {
+        next.disabled = true;
+        setTimeout(() => { next.disabled = false; }, step.wait_ms);
+      }
       header();
       window.scrollTo(0, 0);
       heading.focus({ preventScroll: true });
@@ -354,6 +384,10 @@
       if (step.kind === "break") return rest(display, step, mine);
       for (;;) {
         try {
+          if (step.kind === "study") {
+            await study(display, step, mine);
+            return {};
+          }
           if (step.plugin) {
             await byPlugin(display, step, mine);
             return {};
