@@ -11,6 +11,11 @@ squared error of choice probabilities, without random choices, over the trials o
 induced theory, of a conditional logit of all attributes, of gradient boosting on all attributes of all options, and of
 guessing. Rules with a memory are followed along new sequences of these trials. A form counts as found if its error is
 at most .004.
+
+In the set of two kinds, 30 to 50% of 40 participants follow one rule and the others another one, for 50 responses each;
+the error is that of the prediction for each kind, in the match of kinds that is better, weighted by their shares. A
+prediction that is the same for all participants is compared with both kinds. ``one_kind`` is the error of the best
+induced theory with one kind of participants.
 """
 
 from __future__ import annotations
@@ -37,7 +42,7 @@ from lakatos.domains.declared.task import DeclaredDomain
 from lakatos.experiments.task import Stimuli, Trials
 from lakatos.theories.discovery.induction.induce import induce
 from lakatos.theories.discovery.induction.outcome_terms import read_language
-from lakatos.theories.discovery.induction.outcomes import OutcomeSearch
+from lakatos.theories.discovery.induction.outcomes import KINDS, OutcomeSearch
 from lakatos.theories.engine.checks.check import load_theory
 from lakatos.theories.engine.sandbox.client import Sandbox
 from lakatos.theories.language.theory import Theory, TheoryProgram
@@ -216,21 +221,23 @@ def cell(group: str, name: str, seed: int) -> dict[str, Any]:
     begun = time.process_time()
     found = induce(domain, [trials], np.random.default_rng(seed))
     seconds = time.process_time() - begun
-    induced, claim, n_terms, kind = error(guess), "", 0, ""
-    if found:
-        claim, n_terms, kind = found[0].claim, found[0].n_terms, found[0].kind
-        with Sandbox() as sandbox:
-            theory = load_theory(TheoryProgram(found[0].source, "induction"), domain, sandbox)
-            induced = error(*predicted(theory, sandbox, new))
+    errors: dict[str, float] = {}
+    with Sandbox() as sandbox:
+        for item in found:
+            theory = load_theory(TheoryProgram(item.source, "induction"), domain, sandbox)
+            errors[item.kind] = error(*predicted(theory, sandbox, new))
+    best = found[0] if found else None
+    induced = errors[best.kind] if best else error(guess)
     return {
         "set": group,
         "rule": name,
         "seed": seed,
         "words": rule.words,
-        "claim": claim,
-        "kind": kind,
-        "n_terms": n_terms,
+        "claim": best.claim if best else "",
+        "kind": best.kind if best else "",
+        "n_terms": best.n_terms if best else 0,
         "induced": induced,
+        "one_kind": min((errors[kind] for kind in errors if kind != KINDS), default=error(guess)),
         "is_found": float(induced <= FOUND),
         "added": error(added(domain, trials, space)[n_seen:][new.trial]),
         "boosted": error(boosted(trials, new, uses_last=rule.uses_last)),
@@ -252,7 +259,9 @@ def main() -> None:
     order = partial(_order, names)
     done = complete(given.out, cell, wanted, ("set", "rule", "seed"), given.workers, order=order)
     for group in given.sets:
-        for key in ("induced", "is_found", "added", "boosted", "guessed"):
+        is_mixed = np.array([item["kind"] == KINDS for item in done if item["set"] == group])
+        print(f"{group}: two kinds in {is_mixed.sum()} of {len(is_mixed)}")
+        for key in ("induced", "one_kind", "is_found", "added", "boosted", "guessed"):
             values = np.array([item[key] for item in done if item["set"] == group])
             print(f"{group} {key}: mean {values.mean():.4f}, median {np.median(values):.4f}")
 

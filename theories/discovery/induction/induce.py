@@ -4,7 +4,8 @@ Over two options three forms compete, each first without and then with memory of
 (`induction.tree`), weighed reasons (`induction.additive`) and two kinds of people (`induction.mixture`). How large a
 rule may be is decided by predicting distinct trials that took no part in finding it: the whole search is repeated
 without each fold of trials. What wins is fitted to all responses and written as source. Over more options, levels or
-numbers there are weighed reasons, which may be series of screens and look at one's last choice (`induction.outcomes`).
+numbers there are weighed reasons, which may be series of screens and look at one's last choice, and two kinds of
+participants who weigh different reasons (`induction.outcomes`). One criterion judges all forms (`induction.rule_fit`).
 """
 
 from __future__ import annotations
@@ -98,8 +99,8 @@ def induce(
     """Find compact rules that predict answers to trials that have not been shown yet, and write them as theories.
 
     Args:
-        domain: Domain. Rule lists and kinds of people are looked for with two options only; weighed reasons
-            with any number of options, levels or numbers; lessons where feedback tells what choices brought.
+        domain: Domain. Rule lists are looked for with two options only; weighed reasons and two kinds of participants
+            with any number of options, levels or numbers; lessons where feedback states what choices brought.
         trials: All experiments, responses in the order of presentation.
         rng: Divides trials into folds.
         n_most: Theories returned, of different forms, best first.

@@ -1,4 +1,4 @@
-"""Two kinds of people, each following one lead of its own."""
+"""Two kinds of participants: the two rules of a table that participants follow most likely, and those of one lead."""
 
 from __future__ import annotations
 

@@ -3,7 +3,8 @@
 A rule gives each outcome a sum of terms (`induction.outcome_terms`), each behind a gate or not, and turns the sums into
 probabilities by a softmax with lapses. Terms enter one at a time. Thousands are screened by their score statistic in
 one pass over the responses; the best few are fitted. How many terms a rule may have is decided by predicting trials
-that took no part in the search, as for rules over two options.
+that took no part in the search, as for rules over two options. Where participants differ more than responses to one
+rule would, two kinds of participants are looked for, each of which follows a sum of its own.
 
 References:
     McFadden (1974), in Frontiers in Econometrics, 105-142 (conditional logit); Rao (1948), Proceedings of the Cambridge
