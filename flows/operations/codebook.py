@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lakatos.experiments.participants.web.questions import PageQuestion
+from lakatos.experiments.participants.web.study_list import meaning_of
 from lakatos.experiments.presentation import PREFIX, presentation_of
 from lakatos.experiments.task import Domain
 from lakatos.flows.report.spreadsheet import safe_cell
@@ -121,6 +122,8 @@ def _column(
     if presentation and name.startswith(PREFIX):
         field = presentation.fields.get(name.removeprefix(PREFIX))
         meaning = field.meaning if field else "what failed to load, so that words were shown"
+    elif config.page.study and name.startswith(PREFIX):
+        meaning = meaning_of(name.removeprefix(PREFIX)) or meaning
     if question is not None:
         shown = question.shown(config.page.language, config.page.language)
         meaning = " ".join(f"“{shown['text']}”".split())

@@ -21,7 +21,7 @@ from lakatos.experiments.participants.web.session import NotAskedError, StepTime
 from lakatos.experiments.participants.web.settings import PageSettings
 from lakatos.experiments.participants.web.store import SessionStore
 from lakatos.experiments.participants.web.study import PageExperiment, plan_of
-from lakatos.experiments.participants.web.study_list import StudyList, with_files
+from lakatos.experiments.participants.web.study_list import StudyList, meaning_of, with_files
 from lakatos.experiments.participants.web.texts import texts_for_domain
 from lakatos.experiments.task import Design
 from lakatos.flows.run.study import load_study
@@ -201,6 +201,8 @@ def test_an_item_that_is_shown_again_after_a_reload_is_recorded_so(tmp_path, sto
     )
     second = dict(zip(names, found[steps[1].item], strict=True))
     assert (second["study_1_begun"], second["studied"]) == (1.0, 1.0)
+    assert all(meaning_of(name) for name in names)
+    assert meaning_of("study_2_begun").startswith("how often presentation 2")
     old = [answers.recorded["studied"][at] for at, row in enumerate(answers.trial)]
     is_old = [session.experiment.design.stimuli["old"][row] for row in answers.trial]
     assert [bool(own) for own in old] == [bool(own) for own in is_old]

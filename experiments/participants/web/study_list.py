@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from lakatos.experiments.participants.source import rng_of
-from lakatos.experiments.presentation import Medium
+from lakatos.experiments.presentation import Medium, medium_fields
 from lakatos.experiments.task import Design, Domain, Stimuli
 from lakatos.traces.digest import Digest
 
@@ -206,6 +206,37 @@ def lists_of(
         again = [item for own, items in tested.items() if times[own] >= number for item in items]
         studied += [again[place] for place in rng.permutation(len(again)).tolist()]
     return ItemLists(tuple(studied), {own: tuple(items) for own, items in tested.items()})
+
+
+RECORDED: Final = (
+    ("item", "item that was tested"),
+    ("studied", "presentations of the item in the study list; empty for a new one"),
+    (
+        "study_{n}_onset_ms",
+        "milliseconds from the beginning of the task until presentation {n} of the item began, by the browser's clock",
+    ),
+    (
+        "study_{n}_ms",
+        "milliseconds for which presentation {n} lasted; empty if its file failed to load",
+    ),
+    (
+        "study_{n}_begun",
+        "how often presentation {n} was begun; more than once after reloads of the page",
+    ),
+    ("study_{n}_failure", "what failed to load in presentation {n}"),
+)
+"""Names of the values of `shown_in_study` and their meanings."""
+
+
+def meaning_of(name: str) -> str:
+    """The meaning of a value that is recorded of a list or of the file of an item; empty for another name."""
+    if field := medium_fields("item").get(name):
+        return field.meaning
+    number = "".join(filter(str.isdigit, name))
+    known = {
+        own.replace("{n}", number): words for own, words in RECORDED if number or "{n}" not in own
+    }
+    return known.get(name, "").replace("{n}", number)
 
 
 def shown_in_study(
