@@ -21,7 +21,6 @@ from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import partial
-from pprint import pformat
 from typing import Any
 
 import numpy as np
@@ -54,23 +53,20 @@ from lakatos.theories.discovery.induction.rule_fit import (
 from lakatos.theories.discovery.induction.source import (
     KINDS_TITLE,
     ParameterSpread,
-    clauses_literal,
+    Reason,
     disposition_prior,
     function_text,
     kinds_in_words,
     lapse_prior,
-    module_docstring,
-    reason_words,
     sensitivity_prior,
     sum_claim,
     sum_clauses,
     tendencies,
-    weighed_clause,
+    theory_text,
     weighing_title,
-    weight_prior,
+    write_reasons,
 )
 from lakatos.theories.discovery.induction.terms import ChoiceTerm, StateMemory
-from lakatos.theories.language.account import Wording
 
 Array = NDArray[np.float64]
 RIDGE = 1e-2
@@ -862,36 +858,27 @@ def write_outcomes(
         "sensitivity": sensitivity_prior(rule.sensitivity),
     }
     is_mixed = len(rule.kinds) > 1
-    evidence: list[list[str]] = []
-    words: list[list[str]] = []
-    clauses: list[Wording] = []
-    for fitted in rule.kinds:
-        sums, reasons = [], []
-        for (place, gate_place), weight, error in zip(
-            fitted.terms, fitted.weights, fitted.errors, strict=True
-        ):
-            term = language.terms.items[place]
-            gate = language.gates.items[gate_place] if gate_place >= 0 else None
-            expression = f"({code(term)})"
-            if gate is not None:
-                expression += f" * ({code(gate)})[..., None]"
-            name = f"weight_{len(clauses) + 1}"
-            meaning = f"log odds for each unit of the reason to: {term.words}"
-            parameters[name] = weight_prior(weight, error, meaning, keeps_sign=is_mixed)
-            sums.append(f'parameters["{name}"][..., None] * {expression}')
-            reasons.append(reason_words(weight, term, gate))
-            clauses.append(weighed_clause(name, weight, term, gate))
-        evidence.append(sums)
-        words.append(reasons)
+    kinds = [
+        write_reasons(reasons_of_sum(item, language), code, parameters, keeps_sign=is_mixed)
+        for item in rule.kinds
+    ]
     if is_mixed:
         parameters["disposition"] = disposition_prior(float(rule.shares[0]))
-        title, (claim, stated) = KINDS_TITLE, kinds_in_words(map(tendencies, words), rule.shares[0])
+        title, does = KINDS_TITLE, (tendencies(item.words) for item in kinds)
+        claim, clauses = kinds_in_words(does, float(rule.shares[0]))
+        one, two = kinds
+        first = 'parameters["disposition"][..., None] > 0'
+        sums = [
+            *one.lines("evidence_1"),
+            *two.lines("evidence_2"),
+            f"evidence = xp.where({first}, evidence_1, evidence_2)",
+        ]
     else:
-        title, claim = title_of(rule.kinds[0], language), sum_claim(words[0])
-        stated = sum_clauses(clauses)
+        title, claim = title_of(rule.kinds[0], language), sum_claim(kinds[0].words)
+        clauses, sums = sum_clauses(kinds[0].clauses), kinds[0].lines()
     lines = [
         *(f"score_{place} = {score.code}" for place, score in enumerate(scores, 1)),
-        *_sum_lines(evidence),
+        *sums,
         'evidence = parameters["sensitivity"][..., None] * evidence',
     ]
     chance = "1.0 / p.shape[-1]"
@@ -908,36 +895,27 @@ def write_outcomes(
         'lapse = parameters["lapse"][..., None]',
         f"return (1 - lapse) * p + lapse * ({chance})",
     ]
-    body = function_text("choose", "parameters, trials, xp" + ", state" * bool(memory), lines)
+    functions = [
+        function_text("choose", "parameters, trials, xp" + ", state" * bool(memory), lines)
+    ]
     if memory:
         kept = [f'    "{name}": {entry.start},' for name, entry in memory.items()]
-        start = function_text("start", "parameters, trials, xp", ["return {", *kept, "}"])
+        functions.insert(
+            0, function_text("start", "parameters, trials, xp", ["return {", *kept, "}"])
+        )
         kept = [f'    "{name}": {entry.renewed},' for name, entry in memory.items()]
         arguments = "parameters, trials, xp, state, response, feedback"
-        body = "\n\n".join(
-            [start, body, function_text("learn", arguments, ["return {", *kept, "}"])]
-        )
-    called = [item for item in language.helpers if f"{_name_of(item)}(" in body]
-    declared = f"PARAMETERS = {pformat(parameters, width=110, sort_dicts=False)}\n"
-    declared += clauses_literal(stated)
-    head = f"{module_docstring(title, claim)}\n\n{declared}"
-    return "\n\n".join([head, *(item.strip() + "\n" for item in called), body]), claim
+        functions.append(function_text("learn", arguments, ["return {", *kept, "}"]))
+    return theory_text(title, claim, parameters, clauses, language.helpers, functions), claim
 
 
-def _sum_lines(evidence: Sequence[Sequence[str]]) -> list[str]:
-    """Statements that add up the reasons of each kind of participants."""
-    if len(evidence) == 1:
-        names = ["evidence"]
-    else:
-        names = [f"evidence_{number}" for number in range(1, len(evidence) + 1)]
-    lines = []
-    for name, sums in zip(names, evidence, strict=True):
-        lines += [f"{name} = {sums[0]}", *(f"{name} = {name} + {item}" for item in sums[1:])]
-    if len(evidence) > 1:
-        lines.append(
-            'evidence = xp.where(parameters["disposition"][..., None] > 0, evidence_1, evidence_2)'
-        )
-    return lines
+def reasons_of_sum(fitted: OutcomeSum, language: OutcomeLanguage) -> Iterator[Reason]:
+    """Reasons of a sum over outcomes."""
+    for (term, gate), weight, error in zip(
+        fitted.terms, fitted.weights, fitted.errors, strict=True
+    ):
+        condition = language.gates.items[gate] if gate >= 0 else None
+        yield language.terms.items[term], condition, weight, error
 
 
 def title_of(fitted: OutcomeSum, language: OutcomeLanguage) -> str:
@@ -956,7 +934,3 @@ def title_of(fitted: OutcomeSum, language: OutcomeLanguage) -> str:
             f"their {noun}" if noun.startswith("own ") else f"the {noun}": None for noun in nouns
         }
     return weighing_title(nouns)
-
-
-def _name_of(helper: str) -> str:
-    return helper.split("def ")[1].split("(")[0]
