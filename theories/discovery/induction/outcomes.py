@@ -566,24 +566,34 @@ def induce_outcomes(
     pace = InductionPace("fits of weighed reasons", (1.0,) * 3 * n_steps, report)
     place = rng.permutation(int(responses.trial.max()) + 1)
     sums = grown_sums(language, arrays, responses, pace)
-    best = best_of_form(sums.form, place, least * responses.total)
+    least *= responses.total
+    best = best_of_form(sums.form, place, least)
+    leader = best[0] if best else _most_explaining(sums.form)
     pace.go_to(n_steps)
-    if best is None:
+    if leader is None:
         return []
     if not responses.is_pooled and responses.n_outcomes * len(responses.cell) <= MOST_PAST:
-        later = _with_past(domain, sums, best[0], rng, pace, has_places=has_places)
-        other = None if later is None else best_of_form(later.form, place, least * responses.total)
-        if later is not None and other is not None and other[1] > best[1]:
-            sums, best = later, other
+        later = _with_past(domain, sums, leader, rng, pace, has_places=has_places)
+        other = None if later is None else best_of_form(later.form, place, least)
+        if later is not None and other is not None and (best is None or other[1] > best[1]):
+            sums, best, leader = later, other, other[0]
     pace.go_to(2 * n_steps)
-    found = [induced(sums.form, *best)]
-    if not responses.is_pooled and participants_differ(sums, best[0]):
+    found = [] if best is None else [induced(sums.form, *best)]
+    # What one rule cannot explain well enough, two rules of two kinds of participants may.
+    if not responses.is_pooled and participants_differ(sums, leader):
         kinds = kinds_of_sums(sums, pace)
-        two = best_of_form(kinds, place, explained(best[0], sums.form.responses))
-        if two is not None and (rule := induced(kinds, *two)).criterion > found[0].criterion:
+        two = best_of_form(kinds, place, max(least, explained(leader, sums.form.responses)))
+        rule = None if two is None else induced(kinds, *two)
+        if rule is not None and not (found and rule.criterion <= found[0].criterion):
             found.insert(0, rule)
     pace.go_to(3 * n_steps)
     return found
+
+
+def _most_explaining(form: RuleForm) -> FittedRule | None:
+    """The rule of a form that explains most of the responses that it is fitted to."""
+    models = form.fit(form.responses).values()
+    return max(models, key=lambda item: explained(item, form.responses), default=None)
 
 
 @dataclass(frozen=True)
@@ -674,7 +684,7 @@ def rule_of(
 def _with_past(
     domain: Domain,
     sums: GrownSums,
-    best: FittedRule,
+    leader: FittedRule,
     rng: np.random.Generator,
     pace: InductionPace,
     *,
@@ -683,8 +693,8 @@ def _with_past(
     """Sums with a memory of one's own last choice, if it explains more than in another order of the same responses."""
     cells, rows = sums.form.responses.cell, sums.form.responses.by_row()
     arrays = {name: array[cells] for name, array in sums.arrays.items()}
-    assert isinstance(best.form, OutcomeRule)
-    (now,) = best.form.kinds
+    assert isinstance(leader.form, OutcomeRule)
+    (now,) = leader.form.kinds
 
     def read(past: OutcomePast) -> tuple[OutcomeLanguage, float] | None:
         own = read_language(domain, arrays, rows.counts, has_places=has_places, past=past)
