@@ -604,6 +604,10 @@ def test_two_kinds_of_participants_are_found_where_there_are_two(sandbox: Sandbo
     assert "take the option with the highest light among those with" in found[0].claim
     assert "others tend to take the option with the lowest rent" in found[0].claim
     load_theory(TheoryProgram(found[0].source, "induction"), FLATS, sandbox)
+    # Where one rule is not good enough, two may be.
+    between = 0.5 * (found[0].criterion + found[1].criterion)
+    alone = induce(FLATS, [trials], np.random.default_rng(0), least=between)
+    assert [item.kind for item in alone] == [outcomes.KINDS]
 
 
 @pytest.mark.slow

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pprint import pformat
 from textwrap import indent
 from typing import Any
 
@@ -36,11 +35,9 @@ from lakatos.theories.discovery.induction.population import lapses, sensitivitie
 from lakatos.theories.discovery.induction.source import (
     ParameterSpread,
     branches,
-    clauses_literal,
     lapse_prior,
-    module_docstring,
     normal_prior,
-    reason_words,
+    reasons_of,
     rule_claim,
     rule_clauses,
     rule_words,
@@ -48,9 +45,9 @@ from lakatos.theories.discovery.induction.source import (
     sharpened,
     sum_claim,
     sum_clauses,
-    weighed_clause,
+    theory_text,
     weighing_title,
-    weight_prior,
+    write_reasons,
 )
 from lakatos.theories.discovery.induction.terms import ChoiceTerm
 from lakatos.theories.discovery.induction.tree import ConstantLeaf, LeadLeaf, Node, SplitNode
@@ -124,17 +121,8 @@ class _LessonText:
         choose = CHOOSE.format(statements=indent("\n".join(self.statements), "    "))
         names = {name for text in self.used for name in remembered(text)}
         state = state_code(sorted(names or {"last"}), self.learn)
-        parameters = pformat(self.parameters, width=110, sort_dicts=False)
-        declared = f"PARAMETERS = {parameters}\n{clauses_literal(clauses)}"
-        helpers = [EVENLY, BEST, FOLLOW] if "follow(" in choose else [EVENLY]
-        return "\n\n".join(
-            [
-                f"{module_docstring(title, claim)}\n\n{declared}",
-                *(text.strip() + "\n" for text in helpers),
-                state,
-                choose,
-            ]
-        )
+        helpers = (EVENLY, BEST, FOLLOW)
+        return theory_text(title, claim, self.parameters, clauses, helpers, (state, choose))
 
 
 def _write_sum(
@@ -145,30 +133,16 @@ def _write_sum(
     text = _LessonText(history.learn)
     text.declared("lapse", lapse_prior(ParameterSpread(model.lapse, 0.01)))
     text.declared("sensitivity", sensitivity_prior(_strictness(model, terms, history, rows)))
-    # One parameter, one piece of code and one clause for each reason.
-    words, clauses = [], []
-    for number, (term, weight, error) in enumerate(
-        zip(model.terms, model.weights, model.errors, strict=True), 1
-    ):
-        lead = terms.plain.items[term.lead]
-        gate = terms.gates.items[term.gate] if term.gate >= 0 else None
-        part = f"({text.code(lead)})"
-        if gate is not None:
-            part = f"{part} * ({text.code(gate)})[..., None]"
-        name = f"weight_{number}"
-        meaning = f"log odds for each unit in: {lead.words}"
-        factor = text.declared(name, weight_prior(weight, error, meaning))
-        sum_so_far = "evidence + " if number > 1 else ""
-        text.statements.append(f"evidence = {sum_so_far}{factor}[..., None] * {part}")
-        words.append(reason_words(weight, lead, gate))
-        clauses.append(weighed_clause(name, weight, lead, gate))
+    reasons = reasons_of(model, terms.plain, terms.gates)
+    found = write_reasons(reasons, text.code, text.parameters)
+    text.statements += found.lines()
     text.statements += SOFTMAX
-    claim = sum_claim(words)
+    claim = sum_claim(found.words)
     scores = [
         history.options[history.score_places[terms.plain.items[t.lead].code]] for t in model.terms
     ]
     title = weighing_title(_noun(score.words) for score in scores)
-    source = text.source(title, claim, sum_clauses(clauses))
+    source = text.source(title, claim, sum_clauses(found.clauses))
     return WrittenLesson(source, claim, probabilities(model, terms, history, rows))
 
 

@@ -21,7 +21,6 @@ from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import partial
-from pprint import pformat
 from typing import Any
 
 import numpy as np
@@ -54,23 +53,20 @@ from lakatos.theories.discovery.induction.rule_fit import (
 from lakatos.theories.discovery.induction.source import (
     KINDS_TITLE,
     ParameterSpread,
-    clauses_literal,
+    Reason,
     disposition_prior,
     function_text,
     kinds_in_words,
     lapse_prior,
-    module_docstring,
-    reason_words,
     sensitivity_prior,
     sum_claim,
     sum_clauses,
     tendencies,
-    weighed_clause,
+    theory_text,
     weighing_title,
-    weight_prior,
+    write_reasons,
 )
 from lakatos.theories.discovery.induction.terms import ChoiceTerm, StateMemory
-from lakatos.theories.language.account import Wording
 
 Array = NDArray[np.float64]
 RIDGE = 1e-2
@@ -570,24 +566,34 @@ def induce_outcomes(
     pace = InductionPace("fits of weighed reasons", (1.0,) * 3 * n_steps, report)
     place = rng.permutation(int(responses.trial.max()) + 1)
     sums = grown_sums(language, arrays, responses, pace)
-    best = best_of_form(sums.form, place, least * responses.total)
+    least *= responses.total
+    best = best_of_form(sums.form, place, least)
+    leader = best[0] if best else _most_explaining(sums.form)
     pace.go_to(n_steps)
-    if best is None:
+    if leader is None:
         return []
     if not responses.is_pooled and responses.n_outcomes * len(responses.cell) <= MOST_PAST:
-        later = _with_past(domain, sums, best[0], rng, pace, has_places=has_places)
-        other = None if later is None else best_of_form(later.form, place, least * responses.total)
-        if later is not None and other is not None and other[1] > best[1]:
-            sums, best = later, other
+        later = _with_past(domain, sums, leader, rng, pace, has_places=has_places)
+        other = None if later is None else best_of_form(later.form, place, least)
+        if later is not None and other is not None and (best is None or other[1] > best[1]):
+            sums, best, leader = later, other, other[0]
     pace.go_to(2 * n_steps)
-    found = [induced(sums.form, *best)]
-    if not responses.is_pooled and participants_differ(sums, best[0]):
+    found = [] if best is None else [induced(sums.form, *best)]
+    # What one rule cannot explain well enough, two rules of two kinds of participants may.
+    if not responses.is_pooled and participants_differ(sums, leader):
         kinds = kinds_of_sums(sums, pace)
-        two = best_of_form(kinds, place, explained(best[0], sums.form.responses))
-        if two is not None and (rule := induced(kinds, *two)).criterion > found[0].criterion:
+        two = best_of_form(kinds, place, max(least, explained(leader, sums.form.responses)))
+        rule = None if two is None else induced(kinds, *two)
+        if rule is not None and not (found and rule.criterion <= found[0].criterion):
             found.insert(0, rule)
     pace.go_to(3 * n_steps)
     return found
+
+
+def _most_explaining(form: RuleForm) -> FittedRule | None:
+    """The rule of a form that explains most of the responses that it is fitted to."""
+    models = form.fit(form.responses).values()
+    return max(models, key=lambda item: explained(item, form.responses), default=None)
 
 
 @dataclass(frozen=True)
@@ -678,7 +684,7 @@ def rule_of(
 def _with_past(
     domain: Domain,
     sums: GrownSums,
-    best: FittedRule,
+    leader: FittedRule,
     rng: np.random.Generator,
     pace: InductionPace,
     *,
@@ -687,8 +693,8 @@ def _with_past(
     """Sums with a memory of one's own last choice, if it explains more than in another order of the same responses."""
     cells, rows = sums.form.responses.cell, sums.form.responses.by_row()
     arrays = {name: array[cells] for name, array in sums.arrays.items()}
-    assert isinstance(best.form, OutcomeRule)
-    (now,) = best.form.kinds
+    assert isinstance(leader.form, OutcomeRule)
+    (now,) = leader.form.kinds
 
     def read(past: OutcomePast) -> tuple[OutcomeLanguage, float] | None:
         own = read_language(domain, arrays, rows.counts, has_places=has_places, past=past)
@@ -862,36 +868,27 @@ def write_outcomes(
         "sensitivity": sensitivity_prior(rule.sensitivity),
     }
     is_mixed = len(rule.kinds) > 1
-    evidence: list[list[str]] = []
-    words: list[list[str]] = []
-    clauses: list[Wording] = []
-    for fitted in rule.kinds:
-        sums, reasons = [], []
-        for (place, gate_place), weight, error in zip(
-            fitted.terms, fitted.weights, fitted.errors, strict=True
-        ):
-            term = language.terms.items[place]
-            gate = language.gates.items[gate_place] if gate_place >= 0 else None
-            expression = f"({code(term)})"
-            if gate is not None:
-                expression += f" * ({code(gate)})[..., None]"
-            name = f"weight_{len(clauses) + 1}"
-            meaning = f"log odds for each unit of the reason to: {term.words}"
-            parameters[name] = weight_prior(weight, error, meaning, keeps_sign=is_mixed)
-            sums.append(f'parameters["{name}"][..., None] * {expression}')
-            reasons.append(reason_words(weight, term, gate))
-            clauses.append(weighed_clause(name, weight, term, gate))
-        evidence.append(sums)
-        words.append(reasons)
+    kinds = [
+        write_reasons(reasons_of_sum(item, language), code, parameters, keeps_sign=is_mixed)
+        for item in rule.kinds
+    ]
     if is_mixed:
         parameters["disposition"] = disposition_prior(float(rule.shares[0]))
-        title, (claim, stated) = KINDS_TITLE, kinds_in_words(map(tendencies, words), rule.shares[0])
+        title, does = KINDS_TITLE, (tendencies(item.words) for item in kinds)
+        claim, clauses = kinds_in_words(does, float(rule.shares[0]))
+        one, two = kinds
+        first = 'parameters["disposition"][..., None] > 0'
+        sums = [
+            *one.lines("evidence_1"),
+            *two.lines("evidence_2"),
+            f"evidence = xp.where({first}, evidence_1, evidence_2)",
+        ]
     else:
-        title, claim = title_of(rule.kinds[0], language), sum_claim(words[0])
-        stated = sum_clauses(clauses)
+        title, claim = title_of(rule.kinds[0], language), sum_claim(kinds[0].words)
+        clauses, sums = sum_clauses(kinds[0].clauses), kinds[0].lines()
     lines = [
         *(f"score_{place} = {score.code}" for place, score in enumerate(scores, 1)),
-        *_sum_lines(evidence),
+        *sums,
         'evidence = parameters["sensitivity"][..., None] * evidence',
     ]
     chance = "1.0 / p.shape[-1]"
@@ -908,36 +905,27 @@ def write_outcomes(
         'lapse = parameters["lapse"][..., None]',
         f"return (1 - lapse) * p + lapse * ({chance})",
     ]
-    body = function_text("choose", "parameters, trials, xp" + ", state" * bool(memory), lines)
+    functions = [
+        function_text("choose", "parameters, trials, xp" + ", state" * bool(memory), lines)
+    ]
     if memory:
         kept = [f'    "{name}": {entry.start},' for name, entry in memory.items()]
-        start = function_text("start", "parameters, trials, xp", ["return {", *kept, "}"])
+        functions.insert(
+            0, function_text("start", "parameters, trials, xp", ["return {", *kept, "}"])
+        )
         kept = [f'    "{name}": {entry.renewed},' for name, entry in memory.items()]
         arguments = "parameters, trials, xp, state, response, feedback"
-        body = "\n\n".join(
-            [start, body, function_text("learn", arguments, ["return {", *kept, "}"])]
-        )
-    called = [item for item in language.helpers if f"{_name_of(item)}(" in body]
-    declared = f"PARAMETERS = {pformat(parameters, width=110, sort_dicts=False)}\n"
-    declared += clauses_literal(stated)
-    head = f"{module_docstring(title, claim)}\n\n{declared}"
-    return "\n\n".join([head, *(item.strip() + "\n" for item in called), body]), claim
+        functions.append(function_text("learn", arguments, ["return {", *kept, "}"]))
+    return theory_text(title, claim, parameters, clauses, language.helpers, functions), claim
 
 
-def _sum_lines(evidence: Sequence[Sequence[str]]) -> list[str]:
-    """Statements that add up the reasons of each kind of participants."""
-    if len(evidence) == 1:
-        names = ["evidence"]
-    else:
-        names = [f"evidence_{number}" for number in range(1, len(evidence) + 1)]
-    lines = []
-    for name, sums in zip(names, evidence, strict=True):
-        lines += [f"{name} = {sums[0]}", *(f"{name} = {name} + {item}" for item in sums[1:])]
-    if len(evidence) > 1:
-        lines.append(
-            'evidence = xp.where(parameters["disposition"][..., None] > 0, evidence_1, evidence_2)'
-        )
-    return lines
+def reasons_of_sum(fitted: OutcomeSum, language: OutcomeLanguage) -> Iterator[Reason]:
+    """Reasons of a sum over outcomes."""
+    for (term, gate), weight, error in zip(
+        fitted.terms, fitted.weights, fitted.errors, strict=True
+    ):
+        condition = language.gates.items[gate] if gate >= 0 else None
+        yield language.terms.items[term], condition, weight, error
 
 
 def title_of(fitted: OutcomeSum, language: OutcomeLanguage) -> str:
@@ -956,7 +944,3 @@ def title_of(fitted: OutcomeSum, language: OutcomeLanguage) -> str:
             f"their {noun}" if noun.startswith("own ") else f"the {noun}": None for noun in nouns
         }
     return weighing_title(nouns)
-
-
-def _name_of(helper: str) -> str:
-    return helper.split("def ")[1].split("(")[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pprint import pformat
 from textwrap import fill, indent
@@ -113,13 +113,8 @@ class _TheoryWriter:
         functions = [function_text("choose", arguments, choose)]
         if learns:
             functions = [self._start(wide), *functions, self._learn(wide)]
-        for helper in (FOLLOW, *self.vocabulary.helpers[::-1]):
-            called = helper.split("def ")[1].split("(")[0]
-            if any(re.search(rf"\b{called}\(", text) for text in functions):
-                functions.insert(0, helper.strip() + "\n")
-        declared = f"PARAMETERS = {pformat(self.parameters, width=110, sort_dicts=False)}\n"
-        declared += clauses_literal(clauses)
-        return "\n\n".join([f"{module_docstring(name, claim)}\n\n{declared}", *functions])
+        helpers = (*self.vocabulary.helpers, FOLLOW)
+        return theory_text(name, claim, self.parameters, clauses, helpers, functions)
 
     def _start(self, wide: bool) -> str:
         """The function that says what is remembered before the first answer."""
@@ -181,16 +176,77 @@ def function_text(name: str, arguments: str, lines: Sequence[str]) -> str:
     return f"def {name}({arguments}):\n" + indent("\n".join(lines), "    ") + "\n"
 
 
-def module_docstring(title: str, claim: str) -> str:
-    """A theory's title and claim, as the docstring of its module."""
-    text = fill(f"{title}: {claim}", width=110, break_on_hyphens=False, break_long_words=False)
-    return f'"""{text}\n"""'
-
-
-def clauses_literal(clauses: Sequence[Wording]) -> str:
-    """Declaration of clauses; nothing where there are none."""
+def theory_text(
+    title: str,
+    claim: str,
+    parameters: Mapping[str, Any],
+    clauses: Sequence[Wording],
+    helpers: Sequence[str],
+    functions: Sequence[str],
+) -> str:
+    """The module of a theory: its claim, declarations, those of the helpers that are called, and its functions."""
+    claimed = fill(f"{title}: {claim}", width=110, break_on_hyphens=False, break_long_words=False)
+    declared = f"PARAMETERS = {pformat(parameters, width=110, sort_dicts=False)}\n"
     literal = [item.to_literal() for item in clauses]
-    return f"CLAUSES = {pformat(literal, width=110, sort_dicts=False)}\n" if literal else ""
+    if literal:
+        declared += f"CLAUSES = {pformat(literal, width=110, sort_dicts=False)}\n"
+    parts = list(functions)
+    for helper in reversed(helpers):
+        called = helper.split("def ")[1].split("(")[0]
+        if any(re.search(rf"\b{called}\(", text) for text in parts):
+            parts.insert(0, helper.strip() + "\n")
+    return "\n\n".join([f'"""{claimed}\n"""\n\n{declared}', *parts])
+
+
+Reason = tuple[ChoiceTerm, ChoiceTerm | None, float, float]
+"""A term and its gate, and the weight of the term with its standard error."""
+
+
+@dataclass
+class WrittenReasons:
+    """The reasons of a sum as code, words and clauses."""
+
+    parts: list[str]
+    words: list[str]
+    clauses: list[Wording]
+
+    def lines(self, name: str = "evidence") -> list[str]:
+        """Statements that add them up."""
+        first, *others = self.parts
+        return [f"{name} = {first}", *(f"{name} = {name} + {part}" for part in others)]
+
+
+def write_reasons(
+    reasons: Iterable[Reason],
+    code: Callable[[ChoiceTerm], str],
+    parameters: dict[str, Any],
+    *,
+    axis: str = "[..., None]",
+    keeps_sign: bool = False,
+) -> WrittenReasons:
+    """Write the reasons of a sum, and declare their weights among the ``parameters``.
+
+    Args:
+        reasons: Terms with their gates, weights and errors.
+        code: Function that returns the code of a term.
+        parameters: Declarations of the theory so far.
+        axis: Index that gives weights and gates an axis of options.
+        keeps_sign: Whether no clause states the other side of a weight.
+    """
+    found = WrittenReasons([], [], [])
+    number = sum(name.startswith("weight_") for name in parameters)
+    for lead, gate, weight, error in reasons:
+        number += 1
+        name = f"weight_{number}"
+        meaning = f"log odds for each unit of the reason to: {lead.words}"
+        part = f'parameters["{name}"]{axis} * ({code(lead)})'
+        if gate is not None:
+            part += f" * ({code(gate)}){axis}"
+        parameters[name] = weight_prior(weight, error, meaning, keeps_sign=keeps_sign)
+        found.parts.append(part)
+        found.words.append(reason_words(weight, lead, gate))
+        found.clauses.append(weighed_clause(name, weight, lead, gate))
+    return found
 
 
 def weighed_clause(
@@ -532,26 +588,20 @@ def write_sum(
     writer = _TheoryWriter(vocabulary, first_array)
     writer.parameters["lapse"] = lapse_prior(lapse)
     writer.parameters["sensitivity"] = sensitivity_prior(sensitivity)
-    words, parts, weighed = [], [], []
-    for number, (term, weight, error) in enumerate(
-        zip(fitted.terms, fitted.weights, fitted.errors, strict=True), 1
-    ):
-        lead = leads.items[term.lead]
-        gate = gates.items[term.gate] if term.gate >= 0 else None
-        code = writer.code(lead)
-        if gate is not None:
-            code = f"({code}) * ({writer.code(gate)})"
-        name = f"weight_{number}"
-        meaning = f"log odds for each unit of the lead in: {lead.words}"
-        writer.parameters[name] = weight_prior(weight, error, meaning)
-        parts.append(f'parameters["{name}"] * {code}')
-        words.append(reason_words(weight, lead, gate))
-        weighed.append(weighed_clause(name, weight, lead, gate))
-    writer.statements.append("evidence = " + "\nevidence = evidence + ".join(parts))
+    reasons = reasons_of(fitted, leads, gates)
+    found = write_reasons(reasons, writer.code, writer.parameters, axis="")
+    writer.statements += found.lines()
     result = '1 / (1 + xp.exp(-xp.clip(parameters["sensitivity"] * evidence, -500.0, 500.0)))'
-    claim = sum_claim(words)
+    claim = sum_claim(found.words)
     nouns = [score.words for term in fitted.terms for score in leads.items[term.lead].scores]
-    return writer.text(weighing_title(nouns), claim, result, sum_clauses(weighed)), claim
+    return writer.text(weighing_title(nouns), claim, result, sum_clauses(found.clauses)), claim
+
+
+def reasons_of(fitted: AdditiveRule, leads: TermTable, gates: TermTable) -> Iterator[Reason]:
+    """Reasons of a sum between two options."""
+    for term, weight, error in zip(fitted.terms, fitted.weights, fitted.errors, strict=True):
+        gate = gates.items[term.gate] if term.gate >= 0 else None
+        yield leads.items[term.lead], gate, weight, error
 
 
 # Two kinds of people
