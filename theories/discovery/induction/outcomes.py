@@ -110,7 +110,7 @@ SHARES = (0.02, 0.98)
 LEAST_SHARE = 0.1
 """Share of participants from which they are a kind; fewer may be the few whom a rule of all participants fits least."""
 KINDS_PAY = 20.0
-"""Nats that two kinds must explain beyond one: scores on held-out trials vary by a dozen with the division into folds."""
+"""Nats that two kinds must explain beyond one: held-out scores vary by a dozen with the division into folds."""
 Terms = tuple[tuple[int, int], ...]
 
 
