@@ -8,13 +8,13 @@ be found there.
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 
 from benchmarks.theories.eighth_blind_rules import (
     hotel_within_budget,
     laptop_cheapest_good_one,
-    listed,
 )
 from benchmarks.theories.several_rules import (
     Array,
@@ -38,6 +38,10 @@ name = "guesses"
 question = "How many coins are in the jar?"
 options = { from = 0, to = 20, step = 2, unit = "coins" }
 instructions = ["Two other players have guessed. What is your guess?"]
+[attributes.guess]
+label = "Your guess"
+kind = "number"
+levels = [0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20]
 [attributes.first]
 label = "The first player's guess"
 kind = "number"
@@ -46,14 +50,13 @@ levels = [0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20]
 label = "The second player's guess"
 kind = "number"
 levels = [0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20]
-[attributes.jars]
-label = "Jars so far"
-kind = "number"
-levels = [1, 2, 3, 4]
 [space]
 dominated = true
 same = "in this order"
-""" + listed(11, {}, {"first": _PLACES, "second": _PLACES, "jars": [1, 2, 3, 4]}, len(_PLACES))
+""" + "\n".join(
+    f"[[space.listed]]\nguess = {_PLACES}\nfirst = {[first] * 11}\nsecond = {[second] * 11}\n"
+    for first, second in product(_PLACES, repeat=2)
+)
 MIXED_TASKS = {"guesses": GUESSES}
 
 
