@@ -368,6 +368,13 @@ class CampaignConfig(ConfigSection):
             except SourceError as error:
                 raise ValueError(str(error).removesuffix(".")) from None
             page.check_for(domain, n_options)
+            n_trials = self.design.trials * self.design.repetitions
+            if page.study and len(page.study.items) < n_trials:
+                raise ValueError(
+                    f"page.study.items: there are {len(page.study.items)} items, and a participant sees {n_trials} "
+                    f"({self.design.trials} trials, {self.design.repetitions} times each), each with an item of its "
+                    "own; give more items, or lower design.repetitions"
+                )
         return self
 
     def _timed_space(self, domain: Domain) -> Stimuli:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+import re
 import wave
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -24,6 +25,7 @@ from lakatos.experiments.participants.web.study import PageExperiment, plan_of
 from lakatos.experiments.participants.web.study_list import StudyList, meaning_of, with_files
 from lakatos.experiments.participants.web.texts import texts_for_domain
 from lakatos.experiments.task import Design
+from lakatos.flows.errors import StudyError
 from lakatos.flows.run.study import load_study
 from lakatos.traces.digest import digest_of
 from lakatos.traces.inbox import Inbox
@@ -147,6 +149,40 @@ def test_files_are_read_with_the_study_and_shown_as_images_or_played(tmp_path):
     assert found.html("dog") == '<p class="item">dog</p>'
     with pytest.raises(ValueError, match=r"there is no file owl\.png beside the study"):
         with_files({"items": ["owl.png"]}, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("items", "words"),
+    [
+        (("word", "Word"), "'word', as 'Word', occurs twice"),
+        (("a b", " a  b"), "'a b', as ' a  b', occurs twice"),
+        (("a", " "), "an item is empty"),
+        (("a", "x" * 201), "has 201 characters; give items of at most 200"),
+    ],
+)
+def test_items_that_participants_could_not_tell_apart_or_read_are_refused(items, words):
+    with pytest.raises(ValueError, match=re.escape(words)):
+        StudyList(items=items)
+
+
+def test_a_study_with_fewer_items_than_trials_is_refused_when_it_is_read(tmp_path):
+    text = (STUDIES / "recognition-page.toml").read_text(encoding="utf-8")
+    (tmp_path / "short.toml").write_text(text.replace('"anchor", ', ""), encoding="utf-8")
+    load_study(tmp_path / "short.toml")  # 69 items for 60 trials
+    (tmp_path / "long.toml").write_text(
+        text.replace("repetitions = 20", "repetitions = 24"), encoding="utf-8"
+    )
+    with pytest.raises(StudyError, match="70 items, and a participant sees 72"):
+        load_study(tmp_path / "long.toml")
+
+
+def test_files_outside_of_the_folder_of_the_study_are_refused(tmp_path):
+    (tmp_path / "study").mkdir()
+    (tmp_path / "own.png").write_bytes(b"png")
+    (tmp_path / "study" / "link.png").symlink_to(tmp_path / "own.png")
+    for item in ("../own.png", str(tmp_path / "own.png"), "link.png"):
+        with pytest.raises(ValueError, match="outside of the study's folder"):
+            with_files({"items": [item]}, tmp_path / "study")
 
 
 def test_the_study_of_the_package_fits_its_list():

@@ -31,6 +31,8 @@ from lakatos.traces.digest import Digest
 
 Array = NDArray[Any]
 MOST_ITEMS: Final = 2000
+MOST_LETTERS: Final = 200
+"""Characters of an item."""
 LARGEST_FILE: Final = 5_000_000
 """Bytes of a file that is an item."""
 KINDS: Final = (
@@ -62,11 +64,20 @@ class StudyList(BaseModel):
 
     @model_validator(mode="after")
     def _different_items(self) -> StudyList:
-        twice = [item for item in self.items if self.items.count(item) > 1]
-        if twice or not all(item.strip() for item in self.items):
-            raise ValueError(
-                f"page.study.items: {repr(twice[0]) + ' occurs twice' if twice else 'an item is empty'}"
-            )
+        known: dict[str, str] = {}
+        for item in self.items:
+            seen = " ".join(item.split()).casefold()
+            if not seen:
+                raise ValueError("page.study.items: an item is empty")
+            if len(seen) > MOST_LETTERS:
+                raise ValueError(
+                    f"page.study.items: {seen[:20]}... has {len(seen):,} characters; give items of at most "
+                    f"{MOST_LETTERS}"
+                )
+            if seen in known:
+                both = repr(item) if known[seen] == item else f"{known[seen]!r}, as {item!r},"
+                raise ValueError(f"page.study.items: {both} occurs twice")
+            known[seen] = item
         return self
 
     def __bool__(self) -> bool:
@@ -109,14 +120,18 @@ def with_files(study: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """Settings of a list with the contents of the files that its items name.
 
     Raises:
-        ValueError: A file is missing, or too large.
+        ValueError: A file is missing, too large, or outside of the study's folder.
     """
     files = {}
     for item in study.get("items", ()):
         kind = mimetypes.guess_type(str(item))[0]
         if kind not in KINDS:
             continue
-        path = folder / str(item)
+        path = (folder / str(item)).resolve()
+        if not path.is_relative_to(folder.resolve()):
+            raise ValueError(
+                f"page.study.items: {item} is outside of the study's folder; copy the file beside the study"
+            )
         if not path.is_file():
             raise ValueError(f"page.study.items: there is no file {item} beside the study")
         data = path.read_bytes()
