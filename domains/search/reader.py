@@ -571,10 +571,15 @@ def hint(table: TableSignature) -> str:
     few = [own for own in table.columns.values() if 1 <= len(own.distinct) <= MOST_DECISIONS]
     cells = [set().union(*(words_of(cell) for cell in own.distinct)) - NO_DECISIONS for own in few]
     is_decided = any(own & TAKEN and own & PASSED for own in cells)
-    counts = any(own.words & (POSITIONS | STOPS | VIEWED) for own in table.columns.values())
-    chooses = any(own.words & (CHOICES | TAKEN) for own in table.columns.values())
+    counts = any(
+        own.words & (POSITIONS | STOPS | VIEWED) and "signal" not in own.words
+        for own in table.columns.values()
+    )
+    chosen = [own for own in table.columns.values() if own.words & (CHOICES | TAKEN)]
+    # a value that was chosen, not the answer to a question of a scale
+    chooses_value = any(own.is_number and len(own.distinct) > MOST_DECISIONS for own in chosen)
     is_wide = sum(bool(NUMBERED.fullmatch(name)) for name in table.columns) >= FEWEST_VALUES
-    if not (is_decided or (counts and (chooses or is_wide)) or (chooses and is_wide)):
+    if not (is_decided or (counts and (chosen or is_wide)) or (chooses_value and is_wide)):
         return ""
     return (
         "if these are values that come one after another until one is taken (--domain search), a file needs a row for "
