@@ -180,6 +180,7 @@ def test_a_running_count_of_errors_divides_nothing() -> None:
         read(frame.assign(n_errors=errors, level=errors // 10))
 
 
+@pytest.mark.slow
 @pytest.mark.statistical
 def test_reversals_and_parts_without_a_new_beginning_are_seldom_questioned() -> None:
     """One in a hundred by chance; fast reversals, where only the first choice does not know: one in ten."""
